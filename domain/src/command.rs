@@ -1,0 +1,103 @@
+//! All commands, and what is decided about them.
+
+use uuid::Uuid;
+
+use crate::{
+    Event, Fact, Rejection, State, What,
+    actor::Actor,
+    ids::{RoomId, StreamId},
+    keys, room, rules,
+    time::Timestamp,
+};
+
+/// Something asked for.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Of a room.
+    Room(RoomId, room::Command),
+    /// Of the keys or the log.
+    Keys(keys::Command),
+}
+
+impl Command {
+    /// The stream it is about.
+    pub fn stream(&self) -> StreamId {
+        match self {
+            Self::Room(id, _) => StreamId::Room(*id),
+            Self::Keys(keys::Command::OpenLog(_) | keys::Command::RotateKey(_)) => StreamId::Log,
+            Self::Keys(
+                keys::Command::IssueApiKey(_)
+                | keys::Command::RevokeApiKey(_)
+                | keys::Command::EnrolAgentKey(_)
+                | keys::Command::RevokeAgentKey(_),
+            ) => StreamId::Keys,
+        }
+    }
+
+    /// The half of the rules that needs no state (sizes, signatures), which is the expensive
+    /// half: run it at the door, on the caller's thread, before the single writer.
+    pub fn check(self) -> Result<CheckedCommand, Rejection> {
+        match &self {
+            Self::Room(id, command) => command.check(*id)?,
+            Self::Keys(command) => command.check()?,
+        }
+        Ok(CheckedCommand(self))
+    }
+}
+
+/// A command whose intrinsic rules hold. Only [`Command::check`] makes one.
+#[derive(Clone, Debug)]
+pub struct CheckedCommand(Command);
+
+impl CheckedCommand {
+    /// The command.
+    pub fn get(&self) -> &Command {
+        &self.0
+    }
+
+    /// The command, to be checked again if it is to be decided.
+    pub fn into_inner(self) -> Command {
+        self.0
+    }
+}
+
+/// What the outside world adds to a command.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Who asks, as authenticated.
+    pub actor: Actor,
+    /// The record's time. Never before the newest event's.
+    pub at: Timestamp,
+    /// A fresh UUID, for what the command creates.
+    pub fresh: Uuid,
+}
+
+/// Decides a command: the events it makes, each with its stream, all of which are lawful in
+/// order, or why not.
+pub fn decide(
+    state: &State,
+    command: CheckedCommand,
+    context: &Context,
+) -> Result<Vec<(StreamId, Event)>, Rejection> {
+    let CheckedCommand(command) = command;
+    let stream = command.stream();
+    let event = match command {
+        Command::Room(id, command) => {
+            let room = state.room(&id);
+            Event::Room(room::decide(room, state.keys(), command, context))
+        }
+        Command::Keys(command) => Event::Keys(command.into_event()),
+    };
+    let fact = Fact {
+        seq: state.seq().saturating_add(1),
+        stream,
+        sseq: state.sseq(stream).saturating_add(1),
+        actor: &context.actor,
+        at: context.at,
+        what: What::Present(&event),
+    };
+    debug_assert_eq!(rules::intrinsic(&fact), Ok(()), "checked at the door");
+    rules::contextual(state, &fact)?;
+    rules::cross_stream(state, &fact)?;
+    Ok(vec![(stream, event)])
+}

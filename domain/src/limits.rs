@@ -1,0 +1,40 @@
+//! Every bound of the rules, with its unit in its name. Facades may be stricter, never looser.
+
+/// Longest agent name, in Unicode code points (seed 003).
+pub const AGENT_NAME_CHARS_MAX: usize = 100;
+/// Longest room description, in Unicode code points (seed 003).
+pub const ROOM_DESCRIPTION_CHARS_MAX: usize = 500;
+/// Longest room name, in Unicode code points.
+pub const ROOM_NAME_CHARS_MAX: usize = 80;
+/// Largest message text any dialect may post, in bytes of UTF-8.
+pub const MESSAGE_TEXT_BYTES_MAX: usize = 64 * 1024;
+/// How far a signed message's own time may lie from the record's time, in seconds (seed 003).
+pub const SIGNATURE_WINDOW_SECONDS_MAX: i64 = 300;
+/// Longest `memory_root`, in Unicode code points (seed 003).
+pub const MEMORY_ROOT_CHARS_MAX: usize = 128;
+/// Longest `ts_iso`, in bytes (seed 003).
+pub const TS_ISO_BYTES_MAX: usize = 40;
+/// Longest reason given for closing or erasing, in Unicode code points.
+pub const REASON_CHARS_MAX: usize = 500;
+/// Longest label of an API key, in Unicode code points.
+pub const KEY_LABEL_CHARS_MAX: usize = 100;
+/// Longest origin line of a log, in bytes.
+pub const ORIGIN_BYTES_MAX: usize = 200;
+/// Longest name of a part of the server (`service:<name>`), in bytes.
+pub const SERVICE_NAME_BYTES_MAX: usize = 32;
+/// Largest event body, in bytes, as the log's format has it. A text of the largest size fits even
+/// if every byte is escaped.
+pub const EVENT_BODY_BYTES_MAX: usize = 480 * 1024;
+
+/// Most members a room has at one time.
+pub const ROOM_MEMBERS_MAX: usize = 1_024;
+/// Distinct names a room guards against twins; `room/names.rs` says what happens beyond.
+pub const ROOM_NAMES_GUARDED_MAX: usize = 1_024;
+/// Most key epochs of one log.
+pub const KEY_EPOCHS_MAX: usize = 1_024;
+/// Most API keys ever issued by one log, revoked ones included.
+pub const API_KEYS_MAX: usize = 100_000;
+/// Most keys an agent has enrolled at one time.
+pub const AGENT_KEYS_MAX: usize = 16;
+/// Most agents' keys ever enrolled in one log, revoked ones included.
+pub const AGENT_KEYS_EVER_MAX: usize = 100_000;

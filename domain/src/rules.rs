@@ -1,0 +1,169 @@
+//! The rules as a whole: `lawful` and its parts, and `evolve`.
+//!
+//! | part | looks at | run by |
+//! |---|---|---|
+//! | [`intrinsic`] | the event | the door (as `Command::check`), the verifier in parallel |
+//! | [`contextual`] | its stream's state, the envelope | the writer, the verifier |
+//! | [`cross_stream`] | other streams' state | the writer, the verifier of a whole log |
+
+use crate::{
+    Event, EventKind, Fact, Rejection, State, What,
+    actor::Actor,
+    event::Home,
+    ids::StreamId,
+    keys::{self, ApiKey, KeysState, Scope},
+    room,
+};
+
+/// Whether this event may follow this state: [`intrinsic`], [`contextual`] and [`cross_stream`].
+pub fn lawful(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
+    intrinsic(fact)?;
+    contextual(state, fact)?;
+    cross_stream(state, fact)
+}
+
+/// The rules that need no state: the event's stream, sizes, spellings, signatures.
+pub fn intrinsic(fact: &Fact<'_>) -> Result<(), Rejection> {
+    let at_home = match fact.what.kind().home() {
+        Home::Log => matches!(fact.stream, StreamId::Log),
+        Home::Keys => matches!(fact.stream, StreamId::Keys),
+        Home::Room => matches!(fact.stream, StreamId::Room(_)),
+    };
+    if !at_home {
+        return Err(Rejection::WrongStream);
+    }
+    match fact.what {
+        What::Present(Event::Room(event)) => event.intrinsic(room::room_of(fact)?),
+        What::Present(Event::Keys(event)) => event.intrinsic(),
+        What::Erased(kind) if kind.can_be_erased() => Ok(()),
+        What::Erased(_) => Err(Rejection::BodyMissing),
+    }
+}
+
+/// The rules that need the state of the event's own stream.
+pub fn contextual(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
+    match fact.stream {
+        StreamId::Log | StreamId::Keys => keys::contextual(state.keys(), fact),
+        StreamId::Room(id) => room::contextual(state.room(&id), fact),
+    }
+}
+
+/// The rules about what another stream knows: that the log is opened, that an API key may do
+/// this, that a room's name is unique, and that a signature's `enrolled` says what is so.
+/// A room's bundle alone cannot answer these; the whole log can.
+pub fn cross_stream(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
+    let kind = fact.what.kind();
+    if kind != EventKind::LogOpened && state.keys().current_epoch().is_none() {
+        return Err(Rejection::LogNotOpened);
+    }
+    if let Actor::Key(id) = fact.actor {
+        let key = state.keys().api_key(id).ok_or(Rejection::KeyNotFound)?;
+        key_may(state.keys(), key, &fact.what)?;
+    }
+    match fact.what {
+        What::Present(Event::Room(event)) => room_facts(state, fact, event),
+        What::Present(Event::Keys(_)) | What::Erased(_) => Ok(()),
+    }
+}
+
+/// Whether an API key may do this.
+fn key_may(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Result<(), Rejection> {
+    if key.revoked {
+        return Err(Rejection::KeyRevoked);
+    }
+    let needed = scope_needed(keys, key, what);
+    if !key.allows(needed) {
+        return Err(Rejection::KeyLacksScope { needed });
+    }
+    let (Some(bound), What::Present(Event::Room(event))) = (&key.agent, what) else {
+        return Ok(());
+    };
+    match event.agent() {
+        Some(agent) if agent != bound => Err(Rejection::KeyBoundToAgent {
+            agent: bound.clone(),
+        }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The scope that an API key needs for this.
+fn scope_needed(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Scope {
+    match what.kind() {
+        EventKind::RoomOpened
+        | EventKind::RoomJoined
+        | EventKind::RoomLeft
+        | EventKind::MessagePosted => Scope::Agent,
+        EventKind::RoomRenamed
+        | EventKind::BodiesErased
+        | EventKind::RoomClosed
+        | EventKind::RoomErased => Scope::Operator,
+        EventKind::LogOpened
+        | EventKind::KeyRotated
+        | EventKind::ApiKeyIssued
+        | EventKind::ApiKeyRevoked
+        | EventKind::AgentKeyEnrolled
+        | EventKind::AgentKeyRevoked => match what {
+            What::Present(Event::Keys(event)) => scope_for_keys(keys, key, event),
+            What::Present(Event::Room(_)) | What::Erased(_) => Scope::Operator,
+        },
+    }
+}
+
+/// Issuing and revoking API keys takes an operator. Nobody hands out a scope he does not have, an
+/// operator takes away any but the owner's; and an agent that has an API key of its own looks
+/// after its own public keys.
+fn scope_for_keys(keys: &KeysState, key: &ApiKey, event: &keys::Event) -> Scope {
+    match event {
+        keys::Event::ApiKeyIssued(issued) => {
+            // The first that is missing, the greatest of those given first.
+            let given = issued.scopes.iter().rev().copied();
+            let mut needed = [Scope::Operator].into_iter().chain(given);
+            let missing = needed.find(|scope| !key.allows(*scope));
+            missing.unwrap_or(Scope::Operator)
+        }
+        keys::Event::ApiKeyRevoked(revoked) => match keys.api_key(&revoked.key) {
+            Some(key) if key.scopes.contains(&Scope::Owner) => Scope::Owner,
+            Some(_) | None => Scope::Operator,
+        },
+        keys::Event::AgentKeyEnrolled(enrolled) => key.scope_over(&enrolled.agent),
+        keys::Event::AgentKeyRevoked(revoked) => key.scope_over(&revoked.agent),
+        keys::Event::LogOpened(_) | keys::Event::KeyRotated(_) => Scope::Owner,
+    }
+}
+
+fn room_facts(state: &State, fact: &Fact<'_>, event: &room::Event) -> Result<(), Rejection> {
+    let name = match event {
+        room::Event::Opened(opened) => opened.name.as_ref(),
+        room::Event::Renamed(renamed) => renamed.name.as_ref(),
+        room::Event::MessagePosted(posted) => {
+            return enrolment(state.keys(), posted);
+        }
+        room::Event::Joined(_)
+        | room::Event::Left(_)
+        | room::Event::BodiesErased(_)
+        | room::Event::Closed(_)
+        | room::Event::Erased(_) => None,
+    };
+    match name {
+        Some(name) if state.is_name_taken(name, room::room_of(fact)?) => {
+            Err(Rejection::RoomNameTaken)
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn enrolment(keys: &KeysState, posted: &room::MessagePosted) -> Result<(), Rejection> {
+    let Some(signature) = &posted.signature else {
+        return Ok(());
+    };
+    let found = signature.enrolled;
+    if found != keys.is_enrolled(&posted.agent, &signature.pubkey) {
+        return Err(Rejection::SignatureEnrolmentWrong { found });
+    }
+    Ok(())
+}
+
+/// Folds an event in. Decides nothing and cannot fail.
+pub fn evolve(state: &mut State, fact: &Fact<'_>) {
+    state.fold(fact);
+}
