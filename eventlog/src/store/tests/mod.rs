@@ -1,0 +1,8 @@
+//! Both stores against the rules, and the one on disk against damage.
+
+mod damage;
+mod disk;
+mod erasure;
+mod faults;
+mod heads;
+mod rules;
