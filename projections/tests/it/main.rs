@@ -1,0 +1,17 @@
+//! What every projection keeps: the rows depend on the log as it is, and on nothing else.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_wrap,
+    clippy::cast_possible_truncation,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on should stop, and its numbers are small"
+)]
+
+mod agreement;
+mod damage;
+mod golden;
+mod history;
+mod rooms;
+mod world;
