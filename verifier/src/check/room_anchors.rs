@@ -1,0 +1,100 @@
+//! What anchors and receipts from outside say about one room's bundle.
+//!
+//! The bundle has one checkpoint, so a checkpoint from outside can be compared only at its size. A
+//! receipt can always be used if its record is in the bundle.
+
+use super::room::RoomCheck;
+use crate::{
+    evidence::Anchor,
+    finding::{Code, Finding},
+    report::AnchorResult,
+};
+
+impl RoomCheck<'_> {
+    /// Says what each anchor and receipt amounts to.
+    pub(super) fn compare_anchors(&mut self) {
+        for anchor in std::mem::take(&mut self.anchors) {
+            let result = self.anchor(&anchor, false);
+            self.result(&anchor, result);
+        }
+        for (outside, met) in std::mem::take(&mut self.receipts) {
+            let anchor = outside.anchor();
+            let result = self.anchor(&anchor, met);
+            if !met && result != "truncated" && result != "unusable" {
+                let text = format!(
+                    "receipt {} is for record {}, which is not in this room's bundle",
+                    outside.label,
+                    outside.receipt.index + 1
+                );
+                self.core
+                    .findings
+                    .push(Finding::new(Code::ReceiptNotInBundle, text));
+            }
+            self.result(&anchor, result);
+        }
+    }
+
+    fn result(&mut self, anchor: &Anchor, result: &'static str) {
+        if result == "consistent" {
+            self.anchored = self.anchored.max(Some(anchor.size()));
+        }
+        self.results.push(AnchorResult {
+            label: anchor.label.clone(),
+            kind: anchor.kind,
+            size: anchor.size(),
+            result,
+        });
+    }
+
+    /// Compares an anchor with the bundle's one checkpoint. `in_bundle`: a receipt whose record is
+    /// in the bundle needs no equal size to be of use.
+    fn anchor(&mut self, anchor: &Anchor, in_bundle: bool) -> &'static str {
+        let head = &anchor.signed.head;
+        let label = &anchor.label;
+        let length = self.newest.as_ref().map_or(0, |newest| newest.head.size);
+        let epochs = &self.core.epochs;
+        if !epochs.in_force(&anchor.signed, length, self.policy) {
+            let text = format!("anchor {label} is not signed by the log's key for its size");
+            self.core
+                .findings
+                .push(Finding::new(Code::AnchorUnusable, text));
+            return "unusable";
+        }
+        let Some(newest) = &self.newest else {
+            return "not_comparable";
+        };
+        let size = newest.head.size;
+        if head.size > size {
+            let text = format!(
+                "the bundle is of the log's first {size} records, but anchor {label} shows that \
+                 {} were already signed: an older state was put back",
+                head.size
+            );
+            let finding = Finding::new(Code::TruncatedBelowAnchor, text);
+            self.core.findings.push(finding.range(size + 1, head.size));
+            "truncated"
+        } else if head.size == size && head.root != newest.head.root {
+            let text = format!("anchor {label} is of the same size but of another log history");
+            let finding = Finding::new(Code::Fork, text).range(1, size);
+            let finding = finding.hashes(head.root, newest.head.root);
+            self.core.findings.push(finding);
+            "fork"
+        } else if head.size == size {
+            "consistent"
+        } else if in_bundle {
+            "record_held"
+        } else {
+            if anchor.kind == "checkpoint" {
+                let text = format!(
+                    "anchor {label} is of size {}; a room's bundle can only be compared at its \
+                     own size {size}",
+                    head.size
+                );
+                self.core
+                    .findings
+                    .push(Finding::new(Code::AnchorNotComparable, text));
+            }
+            "not_comparable"
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! `minutebook-verify`: checks a bundle without network, server or trust in either.
+//!
+//! Exit codes: 0 CLEAN, 1 REFUTED, 2 INCONCLUSIVE, 64 usage, 65 unreadable input.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run()
+}

@@ -1,0 +1,348 @@
+//! The stateless half: everything about a line that can be known without its neighbours.
+//!
+//! Runs on many threads. One line becomes one [`Item`]: hashes, the decoded event, the keys of its
+//! command and whatever is wrong with the record by itself. Nothing here remembers a line.
+
+use std::{hash::BuildHasher as _, sync::Arc};
+
+use minutebook_domain::{
+    Event, EventKind, Fact, Rejection, What, actor::Actor, ids::StreamId, intrinsic, room,
+    time::Timestamp,
+};
+use minutebook_eventlog::format::{
+    bundle::{Line, Manifest, parse_line},
+    envelope::Envelope,
+    hash::{Hash, body_commitment, chain_hash, leaf_hash},
+    limits::LINE_BYTES_MAX,
+};
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::{check::commands::CommandKeys, chunks::Shape, finding::Code};
+
+/// Actors kept parsed per thread.
+const ACTORS_MAX: usize = 1_024;
+
+/// A salt and a body.
+type SaltedBody<'a> = (&'a [u8; 32], &'a [u8]);
+
+/// What a line is.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every line is a record; a box would cost each an allocation"
+)]
+pub(crate) enum Item {
+    /// The manifest.
+    Manifest(Manifest),
+    /// A record.
+    Record(Prepared),
+    /// A checkpoint's note.
+    Checkpoint(String),
+    /// A receipt's text.
+    Receipt(String),
+    /// Not a line of a bundle, and why.
+    Bad(Code, String),
+}
+
+/// A record, prepared.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) seq: u64,
+    pub(crate) sseq: u64,
+    pub(crate) prev: Hash,
+    pub(crate) sprev: Hash,
+    /// Chain hash of the envelope.
+    pub(crate) chain: Hash,
+    /// Leaf hash of the envelope.
+    pub(crate) leaf: Hash,
+    /// Stream, actor and time, unless one of them is not a value it may have.
+    pub(crate) place: Option<Place>,
+    /// The type, when known.
+    pub(crate) kind: Option<EventKind>,
+    /// The body.
+    pub(crate) content: Content,
+    /// The command it belongs to.
+    pub(crate) command: CommandKeys,
+    /// A short hash of the name that speaks, for counting.
+    pub(crate) agent: u64,
+    /// What is wrong with it by itself.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Where, who and when.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) stream: StreamId,
+    pub(crate) actor: Arc<Actor>,
+    pub(crate) at: Timestamp,
+}
+
+/// What became of the body.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// The event.
+    Event(Event),
+    /// There is none.
+    Absent,
+    /// There is one, but it is not the committed one, does not decode, or its type is unknown.
+    Unusable,
+    /// The committed one, not decoded because the record was checked before.
+    Trusted,
+}
+
+/// Something wrong with one record.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) hashes: Option<(Hash, Hash)>,
+    pub(crate) rule: Option<&'static str>,
+}
+
+impl Problem {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hashes: None,
+            rule: None,
+        }
+    }
+
+    /// A rule that forbids the event.
+    pub(crate) fn unlawful(rejection: &Rejection) -> Self {
+        let rule = rejection.code();
+        let code = if rule == Rejection::SignatureInvalid.code() {
+            Code::AgentSignatureInvalid
+        } else if rule == Rejection::EpochCertificateInvalid.code() {
+            Code::KeyCertificateInvalid
+        } else {
+            Code::Unlawful
+        };
+        Self {
+            rule: Some(rule),
+            ..Self::new(code, format!("the rules forbid this event: {rejection}"))
+        }
+    }
+}
+
+/// Prepares blocks of lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Preparer {
+    /// Actors met lately: a log's few names are parsed once, not once per record.
+    actors: FxHashMap<Box<str>, Arc<Actor>>,
+    /// Records up to this one were checked before: their bodies are matched with the commitment,
+    /// but neither decoded nor judged again.
+    pub(crate) trusted_size: u64,
+}
+
+impl Preparer {
+    pub(crate) fn new(trusted_size: u64) -> Self {
+        Self {
+            actors: FxHashMap::default(),
+            trusted_size,
+        }
+    }
+
+    fn actor(&mut self, text: &str) -> Option<Arc<Actor>> {
+        if let Some(actor) = self.actors.get(text) {
+            return Some(Arc::clone(actor));
+        }
+        let actor = Arc::new(Actor::parse(text)?);
+        if self.actors.len() >= ACTORS_MAX {
+            self.actors.clear();
+        }
+        self.actors.insert(text.into(), Arc::clone(&actor));
+        Some(actor)
+    }
+
+    /// Prepares a block.
+    pub(crate) fn block(&mut self, block: &[u8], shape: Shape, items: &mut Vec<Item>) {
+        match shape {
+            Shape::TooLong => {
+                let text = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+                items.push(Item::Bad(Code::LineTooLong, text));
+            }
+            Shape::Unterminated => {
+                let text = "the last line does not end with a line feed: the file was cut";
+                items.push(Item::Bad(Code::LineUnreadable, text.to_owned()));
+            }
+            Shape::Lines => {
+                let mut start = 0;
+                for end in memchr::memchr_iter(b'\n', block) {
+                    items.push(self.line(block.get(start..end).unwrap_or_default()));
+                    start = end + 1;
+                }
+            }
+        }
+    }
+
+    /// Prepares one line, without its LF.
+    fn line(&mut self, line: &[u8]) -> Item {
+        if line.len() > LINE_BYTES_MAX {
+            let text = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+            return Item::Bad(Code::LineTooLong, text);
+        }
+        match parse_line(line) {
+            Ok(Line::Record(record)) => {
+                let body = record.body.as_ref().map(|body| (&body.salt, &*body.bytes));
+                self.record(&record.envelope, body)
+            }
+            Ok(Line::Manifest(manifest)) => Item::Manifest(manifest),
+            Ok(Line::Checkpoint(text)) => Item::Checkpoint(text.into_owned()),
+            Ok(Line::Receipt(text)) => Item::Receipt(text.into_owned()),
+            Err(error) => Item::Bad(Code::LineUnreadable, error.to_string()),
+        }
+    }
+
+    /// Prepares a record.
+    pub(crate) fn record(&mut self, bytes: &[u8], body: Option<SaltedBody<'_>>) -> Item {
+        let envelope = match Envelope::parse(bytes) {
+            Ok(envelope) => envelope,
+            Err(error) => return Item::Bad(Code::EnvelopeMalformed, error.to_string()),
+        };
+        let mut problems = Vec::new();
+        let place = self.place(&envelope, &mut problems);
+        let kind = EventKind::parse(&envelope.kind, envelope.v);
+        let content = self.content(&envelope, kind, place.as_ref(), body, &mut problems);
+        Item::Record(Prepared {
+            seq: envelope.seq,
+            sseq: envelope.sseq,
+            prev: envelope.prev,
+            sprev: envelope.sprev,
+            chain: chain_hash(bytes),
+            leaf: leaf_hash(bytes),
+            agent: speaker(&content),
+            command: CommandKeys::of(&envelope.actor, &envelope.stream, &envelope.cmd, kind),
+            place,
+            kind,
+            content,
+            problems,
+        })
+    }
+
+    fn place(&mut self, envelope: &Envelope<'_>, problems: &mut Vec<Problem>) -> Option<Place> {
+        let stream = StreamId::parse(&envelope.stream);
+        let actor = self.actor(&envelope.actor);
+        let at = Timestamp::parse(&envelope.at);
+        if let Some(cause) = envelope.cause
+            && cause >= envelope.seq
+        {
+            let text = format!("its cause is record {cause}, which is not before it");
+            problems.push(Problem::new(Code::EnvelopeFieldInvalid, text));
+        }
+        let (Some(stream), Some(actor), Some(at)) = (stream, actor, at) else {
+            let (name, value) = match (stream, &at) {
+                (None, _) => ("stream", &envelope.stream),
+                (_, None) => ("time", &envelope.at),
+                _ => ("actor", &envelope.actor),
+            };
+            let text = format!("{value:?} is not a {name} a record may have");
+            problems.push(Problem::new(Code::EnvelopeFieldInvalid, text));
+            return None;
+        };
+        Some(Place { stream, actor, at })
+    }
+
+    fn content(
+        &self,
+        envelope: &Envelope<'_>,
+        kind: Option<EventKind>,
+        place: Option<&Place>,
+        body: Option<SaltedBody<'_>>,
+        problems: &mut Vec<Problem>,
+    ) -> Content {
+        let trusted = envelope.seq <= self.trusted_size;
+        if kind.is_none() && !trusted {
+            let text = format!(
+                "event type {} v{} is not known to this verifier",
+                envelope.kind, envelope.v
+            );
+            problems.push(Problem::new(Code::EventUnknown, text));
+        }
+        let Some((salt, body)) = body else {
+            if let Some(kind) = kind {
+                absent(envelope, kind, place.filter(|_| !trusted), problems);
+            }
+            return Content::Absent;
+        };
+        let found = body_commitment(salt, body);
+        if found != envelope.body {
+            problems.push(Problem {
+                hashes: Some((envelope.body, found)),
+                ..Problem::new(
+                    Code::BodyMismatch,
+                    "the body or its salt is not the one the envelope committed to",
+                )
+            });
+            return Content::Unusable;
+        }
+        match kind {
+            // An erasure explains gaps before it, trusted or not.
+            Some(EventKind::BodiesErased | EventKind::RoomErased) => {}
+            _ if trusted => return Content::Trusted,
+            Some(_) => {}
+            None => return Content::Unusable,
+        }
+        let Some(kind) = kind else {
+            return Content::Unusable;
+        };
+        match Event::decode(kind, body) {
+            Err(error) => {
+                problems.push(Problem::new(Code::BodyUndecodable, error.to_string()));
+                Content::Unusable
+            }
+            Ok(event) => {
+                if let Some(place) = place
+                    && !trusted
+                {
+                    judge(envelope, place, What::Present(&event), problems);
+                }
+                Content::Event(event)
+            }
+        }
+    }
+}
+
+/// The rules that need no state: among them the agents' signatures, the costliest check of all.
+fn judge(envelope: &Envelope<'_>, place: &Place, what: What<'_>, problems: &mut Vec<Problem>) {
+    let fact = Fact {
+        seq: envelope.seq,
+        stream: place.stream,
+        sseq: envelope.sseq,
+        actor: &place.actor,
+        at: place.at,
+        what,
+    };
+    match intrinsic(&fact) {
+        // Said better by whoever knows whether the body was erased later.
+        Err(Rejection::BodyMissing) | Ok(()) => {}
+        Err(rejection) => problems.push(Problem::unlawful(&rejection)),
+    }
+}
+
+/// A record without a body. Whether a later record erased it is found in order.
+fn absent(
+    envelope: &Envelope<'_>,
+    kind: EventKind,
+    place: Option<&Place>,
+    problems: &mut Vec<Problem>,
+) {
+    if !kind.can_be_erased() {
+        let text = "the body is not there, and a body of this type is never erased";
+        problems.push(Problem::new(Code::BodyMissing, text));
+    }
+    if let Some(place) = place {
+        judge(envelope, place, What::Erased(kind), problems);
+    }
+}
+
+fn speaker(content: &Content) -> u64 {
+    match content {
+        Content::Event(Event::Room(room::Event::MessagePosted(message))) => {
+            FxBuildHasher.hash_one(message.agent.as_str())
+        }
+        Content::Event(_) | Content::Absent | Content::Unusable | Content::Trusted => 0,
+    }
+}

@@ -1,0 +1,193 @@
+//! The text report: verdict first, then what was shown, what was not, and the findings.
+//!
+//! Invariant: every text that may come from outside passes [`neutralise`], so a bundle cannot
+//! move the cursor, recolour or rewrite the reader's terminal.
+
+use std::fmt::Write as _;
+
+use crate::{
+    finding::Finding,
+    report::{Report, Verdict},
+};
+
+/// The text with control, format and bidirectional characters made visible.
+pub fn neutralise(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_harmful(c) {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Characters that change what a terminal shows elsewhere than in their own cell.
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            u32::from(c),
+            0xAD | 0x61C
+                | 0x180E
+                | 0x200B..=0x200F
+                | 0x2028..=0x202E
+                | 0x2060..=0x206F
+                | 0xFEFF
+                | 0xFFF9..=0xFFFB
+                | 0xE0000..=0xE007F
+        )
+}
+
+/// The whole report as text, ending with a newline.
+pub fn render(report: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} — {}",
+        report.verdict.name(),
+        neutralise(&report.explanation)
+    );
+    facts(&mut out, report);
+    if !report.proven.is_empty() {
+        let _ = writeln!(out, "\nProven");
+        for line in &report.proven {
+            let _ = writeln!(out, "  + {}", neutralise(line));
+        }
+    }
+    let _ = writeln!(out, "\nNot proven");
+    for item in &report.not_proven {
+        let _ = writeln!(out, "  - {}: {}", item.name, neutralise(&item.text));
+    }
+    findings(&mut out, report);
+    let _ = writeln!(
+        out,
+        "\n{} {}{}; policy sha256:{}",
+        report.tool.name,
+        report.tool.version,
+        report
+            .tool
+            .binary_hash
+            .as_deref()
+            .map_or(String::new(), |hash| format!(" ({hash})")),
+        report.policy_hash
+    );
+    out
+}
+
+fn facts(out: &mut String, report: &Report) {
+    let mut fact = |name: &str, value: &str| {
+        let _ = writeln!(out, "  {name:<12}{}", neutralise(value));
+    };
+    if let Some(origin) = &report.origin {
+        fact("log", origin);
+    }
+    if let Some(room) = &report.room {
+        fact("room", room);
+    }
+    if let Some(root) = &report.root {
+        fact("tree", &format!("{} records, root {root}", report.size));
+    }
+    if let (Some(first), Some(last)) = (&report.first, &report.last) {
+        fact(
+            "records",
+            &format!("{} ({}) to {} ({})", first.seq, first.at, last.seq, last.at),
+        );
+    }
+    for key in &report.keys {
+        let until = key.last_seq.map_or("now".to_owned(), |seq| seq.to_string());
+        let pinned = if key.pinned { " (trusted)" } else { "" };
+        let range = format!("epoch {}, records {} to {until}", key.epoch, key.first_seq);
+        fact("key", &format!("{} — {range}{pinned}", key.vkey));
+    }
+    let c = &report.counts;
+    fact(
+        "checked",
+        &format!(
+            "{} events, {} rooms, {} messages by {} agents, {} agent signatures, \
+             {} checkpoints, {} receipts, {} bodies erased",
+            c.events,
+            c.rooms,
+            c.messages,
+            c.agents,
+            c.agent_signatures,
+            c.checkpoints,
+            c.receipts,
+            c.bodies_erased
+        ),
+    );
+    for anchor in &report.anchors {
+        let text = format!(
+            "{} ({}, size {}): {}",
+            anchor.label, anchor.kind, anchor.size, anchor.result
+        );
+        fact("anchor", &text);
+    }
+    for witness in &report.witnesses {
+        fact(
+            "witness",
+            &format!(
+                "{} at size {}, time {}",
+                witness.name, witness.size, witness.time
+            ),
+        );
+    }
+}
+
+fn findings(out: &mut String, report: &Report) {
+    if report.findings.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nFindings");
+    if let (Verdict::Refuted, Some(seq)) = (report.verdict, report.first_bad_seq) {
+        let _ = writeln!(out, "  first bad record: {seq}");
+    }
+    for finding in &report.findings {
+        let _ = writeln!(
+            out,
+            "  ! {}{}: {}",
+            finding.name.name(),
+            place(finding),
+            neutralise(&finding.message)
+        );
+        if let (Some(expected), Some(found)) = (&finding.expected, &finding.found) {
+            let _ = writeln!(out, "      expected {}", neutralise(expected));
+            let _ = writeln!(out, "      found    {}", neutralise(found));
+        }
+    }
+    if report.findings_beyond > 0 {
+        let _ = writeln!(out, "  … and {} more findings", report.findings_beyond);
+    }
+}
+
+fn place(finding: &Finding) -> String {
+    let mut parts = Vec::new();
+    match (finding.seq, finding.seq_last) {
+        (Some(first), Some(last)) => parts.push(format!("records {first} to {last}")),
+        (Some(seq), None) => parts.push(format!("record {seq}")),
+        (None, _) => {}
+    }
+    if let Some(stream) = &finding.stream {
+        parts.push(neutralise(stream));
+    }
+    if let Some(line) = finding.line {
+        parts.push(format!("line {line}"));
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_direction_overrides_are_made_visible() {
+        let text = neutralise("\u{1b}[2Jok\r\u{202e}x\u{9b}\u{7f}\u{e0041}");
+        assert_eq!(text, "\\u{1b}[2Jok\\u{d}\\u{202e}x\\u{9b}\\u{7f}\\u{e0041}");
+        assert_eq!(neutralise("Grüße, 日本 🙂"), "Grüße, 日本 🙂");
+    }
+}
