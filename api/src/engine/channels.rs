@@ -1,0 +1,142 @@
+//! One signal per followed scope, and the newest records of it.
+//!
+//! Invariants
+//! * A channel exists only while somebody follows its scope, so an unfollowed log pays nothing.
+//! * `recent` holds the newest records of the scope without a gap between them. What a follower
+//!   does not find there it reads from the log, so the ring's size is a cost, not a promise.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Weak};
+
+use minutebook_domain::EventKind;
+use minutebook_domain::ids::StreamId;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+
+use super::follow::{Published, Scope};
+
+/// Newest records a channel keeps at hand.
+const RECENT_MAX: usize = 64;
+/// And their bytes, at most.
+const RECENT_BYTES_MAX: usize = 512 * 1024;
+
+/// The signal and the newest records of one scope.
+#[derive(Debug)]
+pub(super) struct Channel {
+    /// A count of wake-ups; a change wakes the followers.
+    pub(super) signal: watch::Sender<u64>,
+    /// The newest records.
+    pub(super) recent: Mutex<VecDeque<Arc<Published>>>,
+}
+
+impl Channel {
+    fn wake(&self) {
+        self.signal
+            .send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+/// All channels.
+#[derive(Debug, Default)]
+pub(super) struct Channels {
+    map: RwLock<HashMap<Scope, Weak<Channel>>>,
+    followers: AtomicUsize,
+    closed: std::sync::atomic::AtomicBool,
+}
+
+impl Channels {
+    /// The channel of a scope, made when it is the first.
+    pub(super) fn subscribe(&self, scope: Scope) -> Arc<Channel> {
+        let mut map = self.map.write();
+        if let Some(channel) = map.get(&scope).and_then(Weak::upgrade) {
+            return channel;
+        }
+        map.retain(|_, channel| channel.strong_count() > 0);
+        let channel = Arc::new(Channel {
+            signal: watch::Sender::new(0),
+            recent: Mutex::new(VecDeque::new()),
+        });
+        map.insert(scope, Arc::downgrade(&channel));
+        channel
+    }
+
+    /// How many follow.
+    pub(super) fn followers(&self) -> usize {
+        self.followers.load(SeqCst)
+    }
+
+    /// Counts a follower in.
+    pub(super) fn enter(&self) {
+        self.followers.fetch_add(1, SeqCst);
+    }
+
+    /// Counts a follower out.
+    pub(super) fn leave(&self) {
+        self.followers.fetch_sub(1, SeqCst);
+    }
+
+    /// Hands durable records to the channels they belong to, then wakes each once.
+    pub(super) fn publish(&self, records: &[Arc<Published>]) {
+        let map = self.map.read();
+        let mut touched: Vec<Arc<Channel>> = Vec::new();
+        for record in records {
+            let scopes = [Some(Scope::All), room_scope(record.stream)];
+            for scope in scopes.into_iter().flatten() {
+                if let Some(channel) = map.get(&scope).and_then(Weak::upgrade) {
+                    push(&channel, scope, record);
+                    if !touched.iter().any(|seen| Arc::ptr_eq(seen, &channel)) {
+                        touched.push(channel);
+                    }
+                }
+            }
+        }
+        for channel in touched {
+            channel.wake();
+        }
+    }
+
+    /// Wakes every follower to look at the log itself: for records nobody was handed.
+    pub(super) fn wake_all(&self) {
+        for channel in self.map.read().values().filter_map(Weak::upgrade) {
+            channel.wake();
+        }
+    }
+
+    /// Ends every follower.
+    pub(super) fn close(&self) {
+        self.closed.store(true, SeqCst);
+        self.wake_all();
+    }
+
+    /// Whether [`Self::close`] was called.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(SeqCst)
+    }
+}
+
+fn room_scope(stream: StreamId) -> Option<Scope> {
+    match stream {
+        StreamId::Room(id) => Some(Scope::Room(id)),
+        StreamId::Log | StreamId::Keys => None,
+    }
+}
+
+/// Adds a record to what is at hand. What is there already goes when a record between was not
+/// handed on, or when it may hold a body that this record erases.
+fn push(channel: &Channel, scope: Scope, record: &Arc<Published>) {
+    let mut recent = channel.recent.lock();
+    let follows = |last: &Arc<Published>| scope.position(last) + 1 == scope.position(record);
+    let erases = matches!(record.kind, EventKind::BodiesErased | EventKind::RoomErased);
+    if erases || !recent.back().is_none_or(follows) {
+        recent.clear();
+    }
+    recent.push_back(Arc::clone(record));
+    let mut bytes: usize = recent.iter().map(|record| record.bytes()).sum();
+    while recent.len() > RECENT_MAX || bytes > RECENT_BYTES_MAX {
+        let Some(oldest) = recent.pop_front() else {
+            break;
+        };
+        bytes -= oldest.bytes();
+    }
+}

@@ -1,0 +1,74 @@
+//! What goes into the engine and what comes out.
+
+use minutebook_domain::time::Timestamp;
+use minutebook_domain::{CheckedCommand, Event, Rejection, actor::Actor, ids::StreamId};
+
+/// A command on its way to the writer.
+#[derive(Debug)]
+pub struct Submission {
+    /// What is asked.
+    pub command: CheckedCommand,
+    /// Who asks, as authenticated.
+    pub actor: Actor,
+    /// The client's idempotency key, if it sent one.
+    pub idempotency: Option<Idempotency>,
+    /// Seq of the event that led to this command.
+    pub cause: Option<u64>,
+}
+
+/// A client's promise that a repeat is the same request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// The client's key, 1 to 200 visible ASCII characters.
+    pub key: String,
+    /// First half of the BLAKE3 of the request (method, path, body).
+    pub request: [u8; 16],
+}
+
+/// What a command did, all of it durable.
+#[derive(Debug)]
+pub struct Committed {
+    /// The events, in order; at least one.
+    pub events: Vec<CommittedEvent>,
+    /// Whether this is the answer to an earlier, equal request.
+    pub replayed: bool,
+}
+
+/// One durable event.
+#[derive(Debug)]
+pub struct CommittedEvent {
+    /// Position in the log.
+    pub seq: u64,
+    /// Its stream.
+    pub stream: StreamId,
+    /// Position in the stream.
+    pub sseq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The event; none when a replayed answer's body has been erased since.
+    pub event: Option<Event>,
+}
+
+/// Why a submission has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The caller must act.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The same idempotency key came with another request before.
+    #[error("this Idempotency-Key was used for another request (log seq {first})")]
+    KeyConflict {
+        /// First seq of what it was used for.
+        first: u64,
+    },
+    /// The queue is full: try again in a moment.
+    #[error("the server is busy, try again")]
+    Busy,
+    /// The log's key changes between two runs of the server, in a commit of its own.
+    #[error("the arbiter's key is rotated with minutebook keys rotate, while no server runs")]
+    Offline,
+    /// The engine has stopped: shutting down, or its disk failed. The outcome of what was in
+    /// flight is unknown; a retry with the same idempotency key is safe.
+    #[error("the log is not writable right now, try again later")]
+    Stopped,
+}
