@@ -1,0 +1,186 @@
+//! What every handler can reach.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Bytes;
+use axum::http::Uri;
+use axum::http::request::Parts;
+use minutebook_domain::ids::RoomId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::spawn_blocking;
+
+use super::client::{Client, base_url};
+use super::config::HttpConfig;
+use super::limit::HourlyLimit;
+use super::metrics::HttpMetrics;
+use super::python;
+use super::query::decode;
+use crate::auth::Caller;
+use crate::engine::Handle;
+use crate::error::{ApiError, ErrorCode};
+
+/// Verifications at a time: one uses every core there is.
+const VERIFICATIONS_MAX: usize = 1;
+/// Verifications that wait for their turn, at most.
+const VERIFICATIONS_WAITING_MAX: usize = 4;
+
+/// The server's shared parts.
+pub struct App {
+    /// The only writer's front.
+    pub engine: Handle,
+    /// Settings.
+    pub config: HttpConfig,
+    /// Where we listen.
+    pub bound: SocketAddr,
+    /// Rooms opened per address and hour.
+    pub rooms_limit: HourlyLimit,
+    /// Counters.
+    pub metrics: HttpMetrics,
+    /// Turns true once, when the server begins to stop.
+    pub stopping: watch::Receiver<bool>,
+    /// Places for event streams and exports.
+    pub streams: Arc<Semaphore>,
+    /// Places for verifications, running and waiting.
+    pub verification_places: Arc<Semaphore>,
+    /// The turn to run one.
+    pub verification_turns: Arc<Semaphore>,
+    /// The description of the API, made with the routes.
+    pub documents: OnceLock<super::docs::Documents>,
+}
+
+/// The shared parts, as handlers get them.
+pub type Shared = Arc<App>;
+
+/// The other end of a request's connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+impl App {
+    /// The parts for a server that listens here.
+    pub fn new(
+        engine: Handle,
+        config: HttpConfig,
+        bound: SocketAddr,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            engine,
+            bound,
+            rooms_limit: HourlyLimit::new(config.rooms_per_hour),
+            metrics: HttpMetrics::default(),
+            stopping,
+            streams: Arc::new(Semaphore::new(config.bounds.streams_max)),
+            verification_places: Arc::new(Semaphore::new(
+                VERIFICATIONS_MAX + VERIFICATIONS_WAITING_MAX,
+            )),
+            verification_turns: Arc::new(Semaphore::new(VERIFICATIONS_MAX)),
+            documents: OnceLock::new(),
+            config,
+        }
+    }
+
+    /// Where a request comes from.
+    pub fn client(&self, parts: &Parts) -> Client {
+        // Without a peer, as in a test that calls the router itself, nobody is trusted.
+        let peer = parts
+            .extensions
+            .get::<Peer>()
+            .map_or(([0, 0, 0, 0], 0).into(), |peer| peer.0);
+        Client::of(peer, &parts.headers, &self.config.trusted_proxies)
+    }
+
+    /// Reads more than a point or a short page: on a thread that may wait for the disk, so that
+    /// nobody else waits for it.
+    pub async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let app = Arc::clone(self);
+        let read = spawn_blocking(move || read(&app)).await;
+        read.map_err(|error| ApiError::internal(&error))?
+    }
+
+    /// Who sent a request.
+    pub fn caller(&self, parts: &Parts) -> Result<Caller, ApiError> {
+        let keys = self.engine.keys();
+        Caller::of(
+            &parts.headers,
+            self.client(parts),
+            &*keys,
+            self.config.require_key,
+        )
+    }
+
+    /// The whole body of a request.
+    pub async fn body(&self, body: axum::body::Body) -> Result<Bytes, ApiError> {
+        let bounds = &self.config.bounds;
+        super::body::read(body, bounds.body_bytes_max, bounds.request_within).await
+    }
+
+    /// `http://host` for addresses in answers.
+    pub fn base_url(&self, parts: &Parts) -> String {
+        base_url(&parts.headers, self.bound)
+    }
+
+    /// A place for a long answer, or an error when all are taken.
+    pub fn stream_permit(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
+            ApiError::new(
+                ErrorCode::TooManyStreams,
+                "too many open streams, try again later",
+            )
+        })
+    }
+}
+
+/// Returns once the server begins to stop, or is gone.
+pub async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    stopping.wait_for(|stop| *stop).await.ok();
+}
+
+/// Part of a path, decoded; `/api/rooms/x` has `x` at 2.
+pub fn segment(uri: &Uri, place: usize) -> Cow<'_, str> {
+    let raw = uri.path().split('/').skip(1).nth(place).unwrap_or_default();
+    // In a path a plus is a plus.
+    if raw.contains('%') {
+        decode(&raw.replace('+', "%2B")).into_owned().into()
+    } else {
+        raw.into()
+    }
+}
+
+/// The room a path names, in any spelling the peer takes.
+pub fn room_id(uri: &Uri, place: usize) -> Result<RoomId, ApiError> {
+    parse_room_id(&segment(uri, place))
+}
+
+/// A room's id, in any spelling the peer takes.
+pub fn parse_room_id(text: &str) -> Result<RoomId, ApiError> {
+    let invalid = || ApiError::new(ErrorCode::InvalidRequest, "Invalid UUID");
+    python::parse_uuid(text)
+        .map(RoomId::new)
+        .ok_or_else(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_a_room_in_any_spelling_the_peer_takes() {
+        let id = |path: &'static str| room_id(&Uri::from_static(path), 2);
+        let canonical = "a9efd68c-8ac8-4893-be5e-5c1905d1ae03";
+        for path in [
+            "/api/rooms/a9efd68c-8ac8-4893-be5e-5c1905d1ae03",
+            "/api/rooms/A9EFD68C8AC84893BE5E5C1905D1AE03/messages?since=1",
+            "/api/rooms/%7Ba9efd68c8ac84893be5e5c1905d1ae03%7D",
+        ] {
+            assert_eq!(id(path).unwrap().to_string(), canonical);
+        }
+        for path in ["/api/rooms/nope", "/api/rooms/%ff", "/api/rooms/+", "/"] {
+            assert_eq!(id(path).unwrap_err().detail, "Invalid UUID");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Routes and their description, from one source: every handler states its path once, and the
+//! router, the counters and `/openapi.json` are made from that.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use tower::util::MapResponseLayer;
+use utoipa::openapi::{OpenApi, Paths};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+
+use super::app::Shared;
+use super::client::base_url;
+use super::docs;
+use crate::error::{ApiError, ErrorCode};
+
+/// Routes being collected.
+pub struct Routes {
+    router: OpenApiRouter<Shared>,
+    app: Shared,
+}
+
+impl Routes {
+    /// None yet.
+    pub fn new(app: Shared) -> Self {
+        Self {
+            router: OpenApiRouter::with_openapi(docs::base()),
+            app,
+        }
+    }
+
+    /// Adds one handler: `.with(routes!(handler))`.
+    pub fn with(mut self, (schemas, paths, handlers): UtoipaMethodRouter<Shared>) -> Self {
+        let (method, path) = name(&paths);
+        let counters = self.app.metrics.route(&method, &path);
+        let handlers =
+            handlers.route_layer(MapResponseLayer::new(move |response: Response<Body>| {
+                counters.count(response.status().as_u16());
+                response
+            }));
+        self.router = self.router.routes((schemas, paths, handlers));
+        self
+    }
+
+    /// The router, complete with the answers to what no route takes.
+    pub fn finish(self) -> (Router, OpenApi) {
+        let (router, openapi) = self.router.split_for_parts();
+        let unknown = self.app.metrics.route("*", "unknown");
+        let paths: Arc<[String]> = openapi.paths.paths.keys().cloned().collect();
+        let refused = Arc::clone(&unknown);
+        let router = router
+            .fallback(move |State(app): State<Shared>, request: Request| {
+                let response = not_found(&app, &request, &paths);
+                unknown.count(response.status().as_u16());
+                std::future::ready(response)
+            })
+            .method_not_allowed_fallback(move || {
+                refused.count(405);
+                let error = ApiError::new(ErrorCode::MethodNotAllowed, "Method Not Allowed");
+                std::future::ready(error.into_response())
+            })
+            .with_state(self.app);
+        (router, docs::finish(openapi))
+    }
+}
+
+/// Method and path of the one operation a handler has.
+fn name(paths: &Paths) -> (String, String) {
+    let Some((path, item)) = paths.paths.first_key_value() else {
+        return Default::default();
+    };
+    let operations = [
+        ("GET", &item.get),
+        ("POST", &item.post),
+        ("PUT", &item.put),
+        ("DELETE", &item.delete),
+        ("PATCH", &item.patch),
+    ];
+    let method = operations.iter().find(|(_, operation)| operation.is_some());
+    (
+        method.map_or("*", |(method, _)| method).to_owned(),
+        path.clone(),
+    )
+}
+
+/// 404, or 307 when the path without its slashes at the end is a route.
+fn not_found(app: &Shared, request: &Request, paths: &[String]) -> Response<Body> {
+    let uri = request.uri();
+    let bare = uri.path().trim_end_matches('/');
+    if bare.len() < uri.path().len() && paths.iter().any(|path| docs::matches(path, bare)) {
+        let query = uri
+            .query()
+            .map(|query| format!("?{query}"))
+            .unwrap_or_default();
+        let host = base_url(request.headers(), app.bound);
+        if let Ok(location) = HeaderValue::from_str(&format!("{host}{bare}{query}")) {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+            response.headers_mut().insert(header::LOCATION, location);
+            return response;
+        }
+    }
+    ApiError::new(ErrorCode::NotFound, "Not Found").into_response()
+}

@@ -1,0 +1,184 @@
+//! The accept loop.
+//!
+//! Invariants
+//! * Connections are bounded in number, in header and body size, in the time a request may take to
+//!   arrive and in the time a write may wait.
+//! * Stopping ends event streams with a closing event, lets requests finish, and gives up on the
+//!   rest after the drain limit.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, header};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tower::Service;
+
+use super::app::{App, Peer, Shared, stopped};
+use super::config::{ConfigError, HttpConfig};
+use super::{cors, descriptors, stall::Stall};
+use crate::engine::Handle;
+
+/// Largest head of a request, in bytes, and most that is buffered per direction.
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// How long to wait when the system has no more file descriptors.
+const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// A server that listens and does not answer yet.
+pub struct Server {
+    listener: TcpListener,
+    app: Shared,
+    router: Router,
+}
+
+impl Server {
+    /// Listens. Nothing is accepted before [`Server::run`].
+    pub async fn bind(
+        config: HttpConfig,
+        engine: Handle,
+        stopping: watch::Receiver<bool>,
+    ) -> Result<Self, ConfigError> {
+        config.check()?;
+        let listen = config.listen;
+        let failed = |source| ConfigError::Listen { listen, source };
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        let app = Arc::new(App::new(engine, config, bound, stopping));
+        let router = super::router(&app);
+        Ok(Self {
+            listener,
+            app,
+            router,
+        })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.app.bound
+    }
+
+    /// Serves until told to stop, then drains.
+    pub async fn run(self) {
+        let Self {
+            listener,
+            app,
+            router,
+        } = self;
+        let mut stopping = app.stopping.clone();
+        let most = descriptors::connections(app.config.bounds.connections_max);
+        let places = Arc::new(Semaphore::new(most));
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = stopped(&mut stopping) => break,
+                accepted = accept(&listener, &places) => accepted,
+            };
+            let Some((stream, peer, place)) = accepted else {
+                continue;
+            };
+            while connections.try_join_next().is_some() {}
+            connections.spawn(connection(
+                Arc::clone(&app),
+                router.clone(),
+                stream,
+                peer,
+                place,
+            ));
+        }
+        drop(listener);
+        let drained = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(app.config.bounds.drain_within, drained)
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                left = connections.len(),
+                "gave up on connections that did not end"
+            );
+            connections.shutdown().await;
+        }
+    }
+}
+
+/// The next connection, once there is a place for it.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, peer)) => Some((stream, peer, place)),
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            None
+        }
+    }
+}
+
+async fn connection(
+    app: Shared,
+    router: Router,
+    stream: TcpStream,
+    peer: SocketAddr,
+    _place: OwnedSemaphorePermit,
+) {
+    // An ack is one small segment and must not wait for the next.
+    stream.set_nodelay(true).ok();
+    let io = TokioIo::new(Stall::new(stream, app.config.bounds.write_within));
+    let mut stopping = app.stopping.clone();
+    let service_app = Arc::clone(&app);
+    let service =
+        service_fn(move |request| respond(Arc::clone(&service_app), router.clone(), peer, request));
+    app.metrics.connections.fetch_add(1, Relaxed);
+    let mut serving = std::pin::pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(app.config.bounds.request_within)
+            .max_buf_size(BUFFER_BYTES_MAX)
+            .serve_connection(io, service)
+    );
+    let ended = tokio::select! {
+        biased;
+        ended = serving.as_mut() => ended,
+        () = stopped(&mut stopping) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    app.metrics.connections.fetch_sub(1, Relaxed);
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+/// Everything around the router, which is little, because every request pays for it.
+async fn respond(
+    app: Shared,
+    mut router: Router,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let started = Instant::now();
+    let mut request = request.map(Body::new);
+    if let Some(response) = cors::preflight(request.method(), request.headers()) {
+        return Ok(response);
+    }
+    let has_origin = request.headers().contains_key(header::ORIGIN);
+    request.extensions_mut().insert(Peer(peer));
+    let mut response = router.call(request).await?;
+    cors::mark(has_origin, &mut response);
+    app.metrics.took(started.elapsed());
+    Ok(response)
+}

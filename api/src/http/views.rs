@@ -1,0 +1,49 @@
+//! The live projections, for handlers.
+
+use minutebook_domain::ids::RoomId;
+use minutebook_projections::rooms::RoomRow;
+use minutebook_projections::{HistoryView, ProjectionError, RoomsView};
+
+use super::app::App;
+use crate::error::{ApiError, ErrorCode};
+use crate::generations::SpaceRows;
+
+impl App {
+    /// Reads the directory.
+    pub fn rooms<T>(
+        &self,
+        read: impl FnOnce(RoomsView<'_>) -> Result<T, ProjectionError>,
+    ) -> Result<T, ApiError> {
+        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().rooms);
+        Ok(read(RoomsView::new(&rows))?)
+    }
+
+    /// Reads messages.
+    pub fn history<T>(
+        &self,
+        read: impl FnOnce(HistoryView<'_>) -> Result<T, ProjectionError>,
+    ) -> Result<T, ApiError> {
+        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().history);
+        Ok(read(HistoryView::new(&rows))?)
+    }
+
+    /// A room, for a caller who has its id.
+    pub fn room(&self, id: RoomId) -> Result<RoomRow, ApiError> {
+        self.rooms(|rooms| rooms.room(id))?.ok_or_else(no_room)
+    }
+}
+
+/// The answer about a room that is not there, never was, or is gone: always the same.
+pub fn no_room() -> ApiError {
+    ApiError::new(ErrorCode::RoomNotFound, "Room not found")
+}
+
+impl From<ProjectionError> for ApiError {
+    fn from(error: ProjectionError) -> Self {
+        tracing::error!(%error, "a projection could not be read");
+        Self::new(
+            ErrorCode::Unavailable,
+            "the log cannot be read right now, try again later",
+        )
+    }
+}

@@ -1,0 +1,43 @@
+//! The rooms dialect over REST (seed 003): `PROTOCOL.md` says it in words.
+//!
+//! Invariants
+//! * Checks come in the peer's order: credentials, body, UUID, room, room full, signature.
+//! * Paths, statuses, field names and error texts are the peer's; we only add fields and headers.
+//! * A write is answered after it is durable, with its log seq.
+
+mod arbiter;
+mod directory;
+mod keys;
+mod manage;
+mod messages;
+mod verify;
+mod wire;
+mod write;
+
+use utoipa_axum::routes;
+
+use crate::http::routes::Routes;
+
+/// The table of routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .with(routes!(directory::open_room))
+        .with(routes!(directory::list_rooms))
+        .with(routes!(directory::room_info))
+        .with(routes!(messages::list_messages))
+        .with(routes!(messages::post_message))
+        .with(routes!(verify::verify_room))
+        .with(routes!(arbiter::arbiter_pubkey))
+        .with(routes!(manage::join_room))
+        .with(routes!(manage::leave_room))
+        .with(routes!(manage::rename_room))
+        .with(routes!(manage::close_room))
+        .with(routes!(manage::erase_room))
+        .with(routes!(manage::erase_message))
+        .with(routes!(keys::issue_key))
+        .with(routes!(keys::list_keys))
+        .with(routes!(keys::revoke_key))
+        .with(routes!(keys::enrol_agent_key))
+        .with(routes!(keys::list_agent_keys))
+        .with(routes!(keys::revoke_agent_key))
+}

@@ -1,0 +1,260 @@
+//! Verifying a room: the same checks as `minutebook-verify`, on the room's bundle as it is now.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use minutebook_domain::ids::RoomId;
+use minutebook_verifier::{
+    Code, Finding, NotProven, Options, Policy, Report, Tool, Verdict, VerifyError,
+};
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use crate::error::{ApiError, ErrorCode};
+use crate::http::app::{App, Shared, room_id, stopped};
+use crate::http::reply::{self, Reply};
+use crate::offline::OfflineError;
+use crate::offline::export::Export;
+
+/// How long a verification waits for its turn.
+const TURN_WITHIN: Duration = Duration::from_secs(10);
+/// Seconds after which one that got no turn may ask again.
+const RETRY_SECONDS: u64 = 5;
+
+const STOPPING: &str = "the server is stopping";
+
+/// Answer of `POST /api/rooms/{id}/verify`.
+#[derive(Serialize, ToSchema)]
+struct VerdictJson<'a> {
+    verdict: &'static str,
+    explanation: &'a str,
+    details: DetailsJson<'a>,
+    #[schema(value_type = Vec<Object>)]
+    findings: &'a [Finding],
+    #[schema(value_type = Vec<Object>)]
+    not_proven: &'a [NotProven],
+    log: LogJson<'a>,
+}
+
+/// The peer's summary. Revisions and handshakes are counted when rooms have them.
+#[derive(Serialize, ToSchema)]
+struct DetailsJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<u64>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a str>,
+    messages_checked: u64,
+    messages_signed: u64,
+    revisions_checked: u64,
+    revisions_pre_pcis: u64,
+    handshakes_checked: u64,
+    handshakes_signed: u64,
+    arbiter_pubkey: String,
+}
+
+/// The log the room was checked against.
+#[derive(Serialize, ToSchema)]
+struct LogJson<'a> {
+    origin: Option<&'a str>,
+    size: u64,
+    root: Option<&'a str>,
+    first_bad_seq: Option<u64>,
+    events_checked: u64,
+}
+
+/// Verifies a room as it is now.
+///
+/// The server checks itself here; `GET /api/log/bundle?room=` and `minutebook-verify` let you do
+/// it without trusting the server. `not_proven` says what neither can show without an anchor.
+#[utoipa::path(post, path = "/api/rooms/{id}/verify", tag = "rooms",
+    params(("id" = String, Path, description = "The room's UUID")),
+    responses(
+        (status = 200, body = VerdictJson<'_>, description = "CLEAN, REFUTED or INCONCLUSIVE"),
+        (status = 400, body = crate::error::Problem<'_>, description = "Invalid UUID"),
+        (status = 404, body = crate::error::Problem<'_>, description = "Room not found"),
+        (status = 503, body = crate::error::Problem<'_>, description = "Too many at once"),
+    ))]
+pub(super) async fn verify_room(State(app): State<Shared>, request: Request) -> Reply {
+    let (parts, _) = request.into_parts();
+    app.caller(&parts)?;
+    let id = room_id(&parts.uri, 2)?;
+    app.room(id)?;
+    let turn = turn(&app).await?;
+    let checked = app.blocking(move |app| {
+        // Kept until the work is done, also when nobody waits for it any more.
+        let _turn = turn;
+        let report = check(app, id)?;
+        let message_id = match refuted(&report).and_then(|finding| finding.seq) {
+            Some(seq) => message_at(app, id, seq)?,
+            None => None,
+        };
+        Ok((report, message_id))
+    });
+    let (report, message_id) = checked.await?;
+    answer(&app, &report, message_id)
+}
+
+/// A verification costs as much as the room is long, and anybody may ask for one: one runs, a few
+/// wait a little, the others come again.
+async fn turn(app: &Shared) -> Result<[OwnedSemaphorePermit; 2], ApiError> {
+    let busy = "other rooms are being verified, try again in a moment";
+    let busy = || ApiError::new(ErrorCode::Busy, busy).retry_after(RETRY_SECONDS);
+    let place = Arc::clone(&app.verification_places)
+        .try_acquire_owned()
+        .map_err(|_| busy())?;
+    let turn = Arc::clone(&app.verification_turns).acquire_owned();
+    let mut stopping = app.stopping.clone();
+    tokio::select! {
+        turn = timeout(TURN_WITHIN, turn) => match turn {
+            Ok(Ok(turn)) => Ok([place, turn]),
+            Ok(Err(_)) | Err(_) => Err(busy()),
+        },
+        () = stopped(&mut stopping) => Err(ApiError::new(ErrorCode::Unavailable, STOPPING)),
+    }
+}
+
+fn check(app: &App, id: RoomId) -> Result<Report, ApiError> {
+    let keys = app.engine.keys();
+    let pinned = keys
+        .epochs()
+        .first()
+        .map(|epoch| epoch.vkey.clone())
+        .unwrap_or_default();
+    let policy = Policy::of_key(&pinned).map_err(|error| ApiError::internal(&error))?;
+    let export = Export::room(Arc::clone(app.engine.reader()), id)?;
+    let tool = Tool {
+        name: "minutebook".to_owned(),
+        ..Tool::default()
+    };
+    let options = Options {
+        tool,
+        ..Options::default()
+    };
+    let outcome =
+        minutebook_verifier::verify(Bundle::new(app, export), &policy, options).map_err(failed)?;
+    Ok(outcome.report)
+}
+
+/// What kept the verifier from reading is the room's or the server's state; anything else is ours.
+fn failed(error: VerifyError) -> ApiError {
+    let VerifyError::Read(error) = error else {
+        return ApiError::internal(&error);
+    };
+    match error.downcast() {
+        Ok(ReadError::Export(error)) => error.into(),
+        Ok(ReadError::Stopping) => ApiError::new(ErrorCode::Unavailable, STOPPING),
+        Err(error) => ApiError::internal(&error),
+    }
+}
+
+/// The first finding that refutes.
+fn refuted(report: &Report) -> Option<&Finding> {
+    let mut findings = report.findings.iter();
+    findings.find(|finding| finding.name.verdict() == Verdict::Refuted)
+}
+
+fn answer(app: &App, report: &Report, message_id: Option<u64>) -> Reply {
+    let details = DetailsJson {
+        message_id,
+        kind: refuted(report).map(|finding| type_of(finding.name)),
+        messages_checked: report.counts.messages,
+        messages_signed: report.counts.agent_signatures,
+        revisions_checked: 0,
+        revisions_pre_pcis: 0,
+        handshakes_checked: 0,
+        handshakes_signed: 0,
+        arbiter_pubkey: hex::encode(app.engine.vkey().public_key()),
+    };
+    let log = LogJson {
+        origin: report.origin.as_deref(),
+        size: report.size,
+        root: report.root.as_deref(),
+        first_bad_seq: report.first_bad_seq,
+        events_checked: report.counts.events,
+    };
+    let answer = VerdictJson {
+        verdict: report.verdict.name(),
+        explanation: &report.explanation,
+        details,
+        findings: &report.findings,
+        not_proven: &report.not_proven,
+        log,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// A finding's name, in the peer's words where it has any.
+fn type_of(code: Code) -> &'static str {
+    if code == Code::AgentSignatureInvalid {
+        return "invalid_message_signature";
+    }
+    code.name()
+}
+
+/// The `n` of the message whose event is this one.
+fn message_at(app: &App, id: RoomId, seq: u64) -> Result<Option<u64>, ApiError> {
+    let (mut low, mut high) = (1, app.room(id)?.message_count);
+    while low <= high {
+        let middle = low + (high - low) / 2;
+        let message = app.history(|history| history.message(id, middle))?;
+        let Some(message) = message else {
+            return Ok(None);
+        };
+        match message.row.seq.cmp(&seq) {
+            std::cmp::Ordering::Equal => return Ok(Some(middle)),
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle - 1,
+        }
+    }
+    Ok(None)
+}
+
+/// A bundle as something to read, made while it is read.
+struct Bundle {
+    stopping: watch::Receiver<bool>,
+    export: Export,
+    chunk: io::Cursor<Vec<u8>>,
+}
+
+/// Why a bundle could not be read to its end.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error(transparent)]
+    Export(#[from] OfflineError),
+    #[error("{STOPPING}")]
+    Stopping,
+}
+
+impl Bundle {
+    fn new(app: &App, export: Export) -> Self {
+        Self {
+            stopping: app.stopping.clone(),
+            export,
+            chunk: io::Cursor::default(),
+        }
+    }
+}
+
+impl Read for Bundle {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.chunk.read(out)?;
+            if read > 0 || out.is_empty() {
+                return Ok(read);
+            }
+            if *self.stopping.borrow() {
+                return Err(io::Error::other(ReadError::Stopping));
+            }
+            let chunk = self.export.next_chunk().map_err(ReadError::Export);
+            match chunk.map_err(io::Error::other)? {
+                Some(chunk) => self.chunk = io::Cursor::new(chunk),
+                None => return Ok(0),
+            }
+        }
+    }
+}

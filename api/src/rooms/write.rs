@@ -1,0 +1,126 @@
+//! From a request to the engine and back, the same way for every write.
+
+use axum::body::{Body, Bytes};
+use axum::http::Request;
+use axum::http::request::Parts;
+use minutebook_domain::actor::Actor;
+use minutebook_domain::{Command, Rejection};
+
+use super::wire;
+use crate::auth::Caller;
+use crate::engine::{Committed, CommittedEvent, Idempotency, Submission, SubmitError, Target};
+use crate::error::{ApiError, ErrorCode};
+use crate::http::app::{App, Shared};
+use crate::http::fields::{Fields, Invalid, refuse_unpaired};
+use crate::http::{body, idempotency};
+
+/// A write request, read whole.
+pub(super) struct Write {
+    pub(super) app: Shared,
+    pub(super) parts: Parts,
+    pub(super) caller: Caller,
+    idempotency: Option<Idempotency>,
+    body: Bytes,
+}
+
+/// What a write did.
+pub(super) struct Written {
+    /// Its first event.
+    pub(super) event: CommittedEvent,
+    /// Whether it had been done before.
+    pub(super) replayed: bool,
+}
+
+impl Write {
+    /// Judges the credentials, then reads the body.
+    pub(super) async fn read(app: Shared, request: Request<Body>) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let caller = app.caller(&parts)?;
+        let body = app.body(body).await?;
+        let Parts {
+            headers,
+            method,
+            uri,
+            ..
+        } = &parts;
+        let idempotency = idempotency::read(headers, method, uri.path(), &body)?;
+        Ok(Self {
+            app,
+            parts,
+            caller,
+            idempotency,
+            body,
+        })
+    }
+
+    /// Reads the body's fields.
+    pub(super) fn fields<T>(
+        &self,
+        read: impl FnOnce(&Fields<'_, '_>) -> Result<T, Invalid>,
+    ) -> Result<T, ApiError> {
+        let document = body::document(&self.parts.headers, &self.body)?;
+        let value = read(&Fields::of(&document)?)?;
+        refuse_unpaired(&document)?;
+        Ok(value)
+    }
+
+    /// What was done when this request came first, if it repeats one. A handler asks as soon as it
+    /// knows actor and target: a repeat is answered again whatever has become of clocks, limits and
+    /// the room, and counts against nothing.
+    pub(super) fn repeated(
+        &self,
+        actor: &Actor,
+        target: Target,
+    ) -> Result<Option<Written>, ApiError> {
+        let Some(id) = &self.idempotency else {
+            return Ok(None);
+        };
+        let found = self.app.engine.replayed(actor, target, id);
+        found.map_err(failed)?.map(Written::of).transpose()
+    }
+
+    /// Has a command done.
+    pub(super) async fn submit(&self, command: Command, actor: Actor) -> Result<Written, ApiError> {
+        let idempotency = self.idempotency.clone();
+        let command = command
+            .check()
+            .map_err(|rejection| wire::refused(&rejection))?;
+        let submission = Submission {
+            command,
+            actor,
+            idempotency,
+            cause: None,
+        };
+        Written::of(self.app.engine.submit(submission).await.map_err(failed)?)
+    }
+}
+
+impl Written {
+    fn of(committed: Committed) -> Result<Self, ApiError> {
+        let Committed { events, replayed } = committed;
+        let nothing = || ApiError::internal(&"a command made no event");
+        let event = events.into_iter().next().ok_or_else(nothing)?;
+        Ok(Self { event, replayed })
+    }
+}
+
+/// Why the engine did not, in the dialect's words.
+fn failed(error: SubmitError) -> ApiError {
+    match error {
+        SubmitError::Rejected(rejection) => wire::refused(&rejection),
+        SubmitError::KeyConflict { .. }
+        | SubmitError::Busy
+        | SubmitError::Offline
+        | SubmitError::Stopped => error.into(),
+    }
+}
+
+/// The error about a field whose value the rules refuse.
+pub(super) fn bad_field(field: &'static str, rejection: &Rejection) -> ApiError {
+    ApiError::new(ErrorCode::from(rejection), format!("{field}: {rejection}"))
+}
+
+/// Whether the room is there, before anything about it is answered.
+pub(super) fn require_room(app: &App, id: minutebook_domain::ids::RoomId) -> Result<(), ApiError> {
+    app.room(id).map(|_| ())
+}
