@@ -1,0 +1,173 @@
+//! `minutebook agents enrol | revoke | list`
+
+use std::collections::BTreeMap;
+
+use minutebook_domain::{
+    Event,
+    keys::{self, AgentKeyEnrolled, AgentKeyRevoked},
+    text::{AgentName, Reason},
+};
+use serde_json::json;
+
+use super::{
+    Exit, Failure, Global, Terminal,
+    keys::{agent_name, reason},
+    operator::{ArbiterKey, commit},
+};
+use crate::{
+    generations::OwnedFact,
+    offline::{OpenLog, display::printable, streams::stream_facts},
+};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Bind a public key to an agent's name
+    #[command(after_help = "Examples:\n  minutebook agents enrol ann \
+        d27d5787d3fde65f753d5c5462d40fd5ec5aef1284b566144bb6bffd94615366")]
+    Enrol {
+        /// The agent
+        #[arg(value_name = "AGENT", value_parser = agent_name)]
+        agent: AgentName,
+        /// Its Ed25519 public key, 64 hex digits
+        #[arg(value_name = "PUBKEY", value_parser = pubkey)]
+        pubkey: String,
+        #[command(flatten)]
+        arbiter_key: ArbiterKey,
+    },
+    /// Take a public key from an agent, for ever
+    #[command(after_help = "Examples:\n  minutebook agents revoke ann \
+        d27d5787d3fde65f753d5c5462d40fd5ec5aef1284b566144bb6bffd94615366 --reason stolen")]
+    Revoke {
+        /// The agent
+        #[arg(value_name = "AGENT", value_parser = agent_name)]
+        agent: AgentName,
+        /// The public key
+        #[arg(value_name = "PUBKEY", value_parser = pubkey)]
+        pubkey: String,
+        /// Why
+        #[arg(long, value_parser = reason)]
+        reason: Reason,
+        #[command(flatten)]
+        arbiter_key: ArbiterKey,
+    },
+    /// List all agents' public keys, revoked ones too
+    #[command(after_help = "Examples:\n  minutebook agents list\n  minutebook agents list --json")]
+    List,
+}
+
+fn pubkey(text: &str) -> Result<String, String> {
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(text.to_ascii_lowercase());
+    }
+    Err("a public key is 64 hex digits".to_owned())
+}
+
+pub(crate) fn run(
+    command: &AgentsCommand,
+    global: &Global,
+    terminal: &mut Terminal<'_>,
+) -> Result<Exit, Failure> {
+    let (agent, pubkey, arbiter_key, reason) = match command {
+        AgentsCommand::List => {
+            list(global, terminal)?;
+            terminal.flush()?;
+            return Ok(Exit::Ok);
+        }
+        AgentsCommand::Enrol {
+            agent,
+            pubkey,
+            arbiter_key,
+        } => (agent, pubkey, arbiter_key, None),
+        AgentsCommand::Revoke {
+            agent,
+            pubkey,
+            reason,
+            arbiter_key,
+        } => (agent, pubkey, arbiter_key, Some(reason)),
+    };
+    let (name, key) = (agent.clone(), pubkey.clone());
+    let command = match reason {
+        None => keys::Command::EnrolAgentKey(AgentKeyEnrolled {
+            agent: name,
+            pubkey: key,
+        }),
+        Some(reason) => keys::Command::RevokeAgentKey(AgentKeyRevoked {
+            agent: name,
+            pubkey: key,
+            reason: reason.clone(),
+        }),
+    };
+    commit(&global.data()?, arbiter_key, command)?;
+    let is_revoked = reason.is_some();
+    if global.json {
+        let agent = agent.as_str();
+        terminal.json(&json!({"agent": agent, "pubkey": pubkey, "is_revoked": is_revoked}))?;
+    } else {
+        let now = if is_revoked {
+            "may no longer sign with"
+        } else {
+            "may now sign with"
+        };
+        terminal.line(&format!("{} {now} {pubkey}", printable(agent.as_str())))?;
+    }
+    terminal.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn list(global: &Global, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
+    let facts = OpenLog::with(&global.data()?, |log| {
+        stream_facts(log.reader(), "keys", log.head.seq)
+    })?;
+    let keys = listed(facts);
+    if global.json {
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|((agent, pubkey), (enrolled_at, revoked_at))| {
+                json!({
+                    "agent": agent, "pubkey": pubkey,
+                    "enrolled_at": enrolled_at, "revoked_at": revoked_at,
+                })
+            })
+            .collect();
+        return terminal.json(&json!({"keys": keys}));
+    }
+    for ((agent, pubkey), (enrolled_at, revoked_at)) in &keys {
+        let state = match revoked_at {
+            Some(at) => format!("revoked {at}"),
+            None => format!("enrolled {enrolled_at}"),
+        };
+        terminal.line(&printable(&format!("{pubkey}  {state}  {agent}")))?;
+    }
+    Ok(())
+}
+
+/// (agent, public key) → (enrolled at, revoked at).
+type Listed = BTreeMap<(String, String), (String, Option<String>)>;
+
+fn listed(facts: Vec<OwnedFact>) -> Listed {
+    let mut listed = Listed::new();
+    for fact in facts {
+        let at = fact.at.to_string();
+        match fact.event {
+            Some(Event::Keys(keys::Event::AgentKeyEnrolled(one))) => {
+                listed.insert((one.agent.as_str().to_owned(), one.pubkey), (at, None));
+            }
+            Some(Event::Keys(keys::Event::AgentKeyRevoked(one))) => {
+                if let Some(key) = listed.get_mut(&(one.agent.as_str().to_owned(), one.pubkey)) {
+                    key.1 = Some(at);
+                }
+            }
+            Some(
+                Event::Keys(
+                    keys::Event::LogOpened(_)
+                    | keys::Event::KeyRotated(_)
+                    | keys::Event::ApiKeyIssued(_)
+                    | keys::Event::ApiKeyRevoked(_),
+                )
+                | Event::Room(_),
+            )
+            | None => {}
+        }
+    }
+    listed
+}

@@ -1,0 +1,252 @@
+//! `minutebook serve`: the engine and its doors, until told to stop.
+//!
+//! The order of stopping: the doors close and finish what they have, event streams with a closing
+//! event; then the engine commits what it accepted and saves its state; reads that still run then
+//! are left behind.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::{Exit, Failure, Global, Terminal};
+use crate::engine::{self, Handle, Health};
+use crate::http::{HttpConfig, Server};
+
+/// How long callers are told that the log failed, before the process stops.
+const FAILED_GRACE: Duration = Duration::from_secs(2);
+
+/// How long reads that nobody waits for may still run when the process stops.
+const READS_GRACE: Duration = Duration::from_millis(500);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+When it accepts connections it prints one line on stdout: ready {\"http\":\"http://127.0.0.1:8787\"}
+Everything else goes to stderr. SIGTERM or Ctrl-C stops it within 5 seconds.
+
+Examples:
+  minutebook serve
+  minutebook serve --data /srv/minutebook --http 127.0.0.1:0 --log-format json
+  minutebook serve --http 0.0.0.0:8787 --require-key --trusted-proxy 10.0.0.0/8")]
+pub(crate) struct ServeArgs {
+    /// Where to listen for HTTP; port 0 takes a free one
+    #[arg(
+        long,
+        env = "MINUTEBOOK_HTTP",
+        default_value = "127.0.0.1:8787",
+        value_name = "ADDR"
+    )]
+    http: SocketAddr,
+    /// The log's origin line, for a new log [default: made from the arbiter's key]
+    #[arg(long, env = "MINUTEBOOK_ORIGIN", value_name = "NAME")]
+    origin: Option<String>,
+    /// The arbiter's key, 32 raw bytes, mode 600; made if missing [default: DIR/arbiter.key]
+    #[arg(long, env = "MINUTEBOOK_ARBITER_KEY", value_name = "FILE")]
+    arbiter_key: Option<PathBuf>,
+    /// Ask every caller for an API key (see minutebook keys issue)
+    #[arg(long, env = "MINUTEBOOK_REQUIRE_KEY")]
+    require_key: bool,
+    /// Let anybody who reaches the address read and write without a key
+    #[arg(long, env = "MINUTEBOOK_OPEN", conflicts_with = "require_key")]
+    open: bool,
+    /// How to write the server's own log to stderr
+    #[arg(
+        long,
+        env = "MINUTEBOOK_LOG_FORMAT",
+        value_enum,
+        default_value = "text"
+    )]
+    log_format: LogFormat,
+    /// Rooms an address may open in an hour; 0 lifts the limit
+    #[arg(
+        long,
+        env = "MINUTEBOOK_ROOMS_PER_HOUR",
+        default_value_t = 10,
+        value_name = "N"
+    )]
+    rooms_per_hour: u32,
+    /// Messages a room opened over REST takes; 0 lifts the limit
+    #[arg(
+        long,
+        env = "MINUTEBOOK_MESSAGES_PER_ROOM",
+        default_value_t = 1000,
+        value_name = "N"
+    )]
+    messages_per_room: u64,
+    /// A proxy whose X-Forwarded-For counts; may be given several times
+    #[arg(
+        long,
+        env = "MINUTEBOOK_TRUSTED_PROXY",
+        value_delimiter = ',',
+        value_name = "CIDR"
+    )]
+    trusted_proxy: Vec<IpNet>,
+    /// Start although the head file is missing: events lost before this go unnoticed
+    #[arg(long)]
+    accept_missing_head: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(
+    args: &ServeArgs,
+    global: &Global,
+    terminal: &mut Terminal<'_>,
+) -> Result<Exit, Failure> {
+    start_logging(args.log_format);
+    let config = args.http_config();
+    // Before the directory is touched: a refusal must not leave a log behind.
+    config.check().map_err(Failure::usage)?;
+    let (handle, running) = engine::start(&args.engine_options(global)?)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::error)?;
+    let served = runtime.block_on(serve(config, &handle, terminal));
+    handle.stop();
+    let ended = running.join();
+    end(runtime);
+    let ended = ended.map_err(|_| Failure::error("the writer panicked"))?;
+    served?;
+    ended.map_err(|fatal| Failure::error(format!("{fatal}; start again to recover")))?;
+    Ok(Exit::Ok)
+}
+
+/// Ends the threads. A long read that still runs has nobody left to answer and is not waited for,
+/// as dropping the runtime would.
+fn end(runtime: Runtime) {
+    runtime.shutdown_timeout(READS_GRACE);
+}
+
+impl ServeArgs {
+    fn http_config(&self) -> HttpConfig {
+        HttpConfig {
+            require_key: self.require_key,
+            open: self.open,
+            rooms_per_hour: self.rooms_per_hour,
+            messages_per_room: self.messages_per_room,
+            trusted_proxies: self.trusted_proxy.clone(),
+            ..HttpConfig::new(self.http)
+        }
+    }
+
+    fn engine_options(&self, global: &Global) -> Result<engine::Options, Failure> {
+        let store = minutebook_eventlog::store::fjall::Options {
+            accept_missing_head: self.accept_missing_head,
+            ..Default::default()
+        };
+        let data = global.data()?;
+        let (origin, arbiter_key) = (self.origin.clone(), self.arbiter_key.clone());
+        Ok(engine::Options {
+            data,
+            origin,
+            arbiter_key,
+            store,
+        })
+    }
+}
+
+/// Serves until a signal comes or the log fails.
+async fn serve(
+    config: HttpConfig,
+    handle: &Handle,
+    terminal: &mut Terminal<'_>,
+) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    let (stop, stopping) = watch::channel(false);
+    let server = Server::bind(config, handle.clone(), stopping)
+        .await
+        .map_err(Failure::error)?;
+    let url = format!("http://{}", server.local_addr());
+    terminal.line(&format!("ready {}", serde_json::json!({ "http": url })))?;
+    terminal.flush()?;
+    tracing::info!(%url, origin = handle.origin(), vkey = handle.vkey().vkey(), "ready");
+    let serving = tokio::spawn(server.run());
+    tokio::select! {
+        name = signals.next() => tracing::info!(signal = name, "stopping"),
+        () = failed(handle) => tokio::time::sleep(FAILED_GRACE).await,
+    }
+    stop.send_replace(true);
+    serving
+        .await
+        .map_err(|error| Failure::error(format!("the HTTP server ended: {error}")))
+}
+
+/// Returns when the log cannot be written any more.
+async fn failed(handle: &Handle) {
+    let mut health = handle.health();
+    let has_failed = |health: &Health| matches!(health, Health::Failed(_));
+    if let Ok(health) = health.wait_for(has_failed).await {
+        tracing::error!(?health, "the log cannot be written; stopping");
+    }
+}
+
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let listen = |kind| signal(kind).map_err(Failure::error);
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+fn start_logging(format: LogFormat) {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info,fjall=warn,lsm_tree=warn"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    // A second logger in one process, as in tests, keeps the first.
+    let _ = match format {
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_read_that_does_not_end_does_not_keep_the_process() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let (started, running) = mpsc::channel();
+        let (let_go, held) = mpsc::channel::<()>();
+        runtime.spawn_blocking(move || {
+            started.send(()).unwrap();
+            // Ends when the test does; a wait for it would never.
+            held.recv().ok();
+        });
+        running.recv().unwrap();
+        let before = Instant::now();
+        end(runtime);
+        assert!(before.elapsed() < Duration::from_secs(5));
+        drop(let_go);
+    }
+}

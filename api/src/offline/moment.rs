@@ -1,0 +1,348 @@
+//! The state and the views at a moment of the past: the log folded up to a seq, in memory.
+//!
+//! Bodies erased since are erased at every moment: a replay shows what the log can still tell.
+
+use minutebook_domain::{
+    State, evolve,
+    ids::{RoomId, StreamId},
+    text::AgentName,
+    time::Timestamp,
+};
+use minutebook_projections::{
+    HistoryView, Kind, MemoryRows, Projection, ProjectionError, RoomsView,
+    history::Message,
+    rooms::{AgentRow, RoomRow},
+};
+use serde_json::{Map, Value, json};
+
+use super::OfflineError;
+use crate::generations::{GenerationError, OwnedFact, each_fact};
+use minutebook_eventlog::store::LogReader;
+
+/// Rows read at a time.
+const PAGE: usize = 1024;
+
+/// A replay on its way.
+pub struct Replay {
+    room: Option<RoomId>,
+    state: State,
+    at: Timestamp,
+    rooms: Fold,
+    /// The messages of one room; of all they would not fit in memory.
+    history: Option<Fold>,
+}
+
+struct Fold {
+    fold: Box<dyn Projection>,
+    rows: MemoryRows,
+}
+
+impl Fold {
+    fn new(kind: Kind) -> Self {
+        Self {
+            fold: kind.fold(),
+            rows: MemoryRows::default(),
+        }
+    }
+
+    fn apply(&mut self, fact: &OwnedFact) -> Result<(), ProjectionError> {
+        self.fold.apply(&self.rows, &fact.fact())
+    }
+
+    fn flush(&mut self) -> Result<(), ProjectionError> {
+        let mut ops = Vec::new();
+        self.fold.flush(&mut ops)?;
+        self.rows.write(ops);
+        Ok(())
+    }
+}
+
+impl Replay {
+    /// A replay at the beginning. With a room, its messages are kept too.
+    pub fn new(room: Option<RoomId>) -> Self {
+        Self {
+            room,
+            state: State::default(),
+            at: Timestamp::from_micros(0),
+            rooms: Fold::new(Kind::Rooms),
+            history: room.map(|_| Fold::new(Kind::History)),
+        }
+    }
+
+    /// Goes on to this seq, which is not before the one it stands at.
+    pub fn advance(
+        &mut self,
+        reader: &dyn LogReader,
+        until: u64,
+        mut watch: impl FnMut(u64),
+    ) -> Result<(), OfflineError> {
+        let head = reader.head()?.seq;
+        if until > head {
+            return Err(OfflineError::NoRecord { seq: until, head });
+        }
+        each_fact(reader, self.state.seq() + 1, until, |page| {
+            self.page(page)?;
+            watch(self.state.seq());
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn page(&mut self, page: &[OwnedFact]) -> Result<(), GenerationError> {
+        let wrong = |kind| move |source| GenerationError::Rows { kind, source };
+        for fact in page {
+            evolve(&mut self.state, &fact.fact());
+            self.rooms.apply(fact).map_err(wrong(Kind::Rooms))?;
+            if let (Some(history), Some(room)) = (&mut self.history, self.room)
+                && fact.stream == StreamId::Room(room)
+            {
+                history.apply(fact).map_err(wrong(Kind::History))?;
+            }
+            self.at = fact.at;
+        }
+        self.rooms.flush().map_err(wrong(Kind::Rooms))?;
+        match &mut self.history {
+            Some(history) => history.flush().map_err(wrong(Kind::History)),
+            None => Ok(()),
+        }
+    }
+
+    /// The seq it stands at.
+    pub fn seq(&self) -> u64 {
+        self.state.seq()
+    }
+
+    /// The moment as JSON: objects keyed by id, so that two moments can be compared.
+    pub fn moment(&self) -> Result<Value, OfflineError> {
+        let wrong = |source| GenerationError::Rows {
+            kind: Kind::Rooms,
+            source,
+        };
+        let mut moment = Map::new();
+        moment.insert("seq".to_owned(), json!(self.state.seq()));
+        moment.insert(
+            "at".to_owned(),
+            json!((self.seq() > 0).then(|| self.at.to_string())),
+        );
+        moment.insert(
+            "state_digest".to_owned(),
+            json!(hex::encode(self.state.digest())),
+        );
+        moment.insert("keys".to_owned(), self.keys());
+        match self.room {
+            Some(room) => {
+                moment.insert("room".to_owned(), self.one_room(room)?);
+            }
+            None => {
+                moment.insert("rooms".to_owned(), self.all_rooms().map_err(wrong)?);
+            }
+        }
+        Ok(Value::Object(moment))
+    }
+
+    fn keys(&self) -> Value {
+        let keys = self.state.keys();
+        let epochs: Map<String, Value> = keys
+            .epochs()
+            .iter()
+            .map(|epoch| {
+                let value = json!({"since": epoch.since, "vkey": epoch.vkey});
+                (epoch.epoch.to_string(), value)
+            })
+            .collect();
+        let api: Map<String, Value> = keys
+            .api_keys()
+            .map(|key| {
+                let value = json!({
+                    "agent": key.agent.as_ref().map(AgentName::as_str),
+                    "label": key.label,
+                    "is_revoked": key.revoked,
+                    "scopes": key.scopes,
+                });
+                (key.id.as_str().to_owned(), value)
+            })
+            .collect();
+        json!({"epochs": epochs, "api": api})
+    }
+
+    fn all_rooms(&self) -> Result<Value, ProjectionError> {
+        let view = RoomsView::new(&self.rooms.rows);
+        let mut rooms = Map::new();
+        let mut after = None;
+        loop {
+            let page = view.all(after, PAGE)?;
+            after = page.last().map(|row| row.id);
+            let is_last = page.len() < PAGE;
+            rooms.extend(page.iter().map(|row| (row.id.to_string(), room_value(row))));
+            if is_last {
+                break;
+            }
+        }
+        for (id, _) in self.state.rooms() {
+            if let Some(grave) = view.erased(id)? {
+                let value = json!({
+                    "created_at": grave.created_at.to_string(),
+                    "erased_at": grave.erased_at.to_string(),
+                    "is_erased": true,
+                    "messages": grave.message_count,
+                });
+                rooms.insert(id.to_string(), value);
+            }
+        }
+        Ok(Value::Object(rooms))
+    }
+
+    fn one_room(&self, room: RoomId) -> Result<Value, OfflineError> {
+        let wrong = |kind| move |source| GenerationError::Rows { kind, source };
+        let view = RoomsView::new(&self.rooms.rows);
+        if let Some(grave) = view.erased(room).map_err(wrong(Kind::Rooms))? {
+            let erased_at = grave.erased_at.to_string();
+            return Ok(json!({"is_erased": true, "erased_at": erased_at}));
+        }
+        let Some(row) = view.room(room).map_err(wrong(Kind::Rooms))? else {
+            return Ok(Value::Null);
+        };
+        let mut value = room_value(&row);
+        let agents = view
+            .agents(room, None, usize::MAX)
+            .map_err(wrong(Kind::Rooms))?;
+        let messages = self.messages(room).map_err(wrong(Kind::History))?;
+        if let Value::Object(fields) = &mut value {
+            let agents = agents
+                .iter()
+                .map(|row| (row.agent.clone(), agent_value(row)));
+            fields.insert("agents_by_name".to_owned(), Value::Object(agents.collect()));
+            let messages = messages.iter().map(|m| (m.n.to_string(), message_value(m)));
+            fields.insert(
+                "messages_by_n".to_owned(),
+                Value::Object(messages.collect()),
+            );
+        }
+        Ok(value)
+    }
+
+    fn messages(&self, room: RoomId) -> Result<Vec<Message>, ProjectionError> {
+        let Some(history) = &self.history else {
+            return Ok(Vec::new());
+        };
+        Ok(HistoryView::new(&history.rows)
+            .after(room, 0, usize::MAX - 1)?
+            .messages)
+    }
+}
+
+fn room_value(row: &RoomRow) -> Value {
+    json!({
+        "agents": row.agent_count,
+        "created_at": row.created_at.to_string(),
+        "description": row.description,
+        "dialect": row.dialect,
+        "is_blank": row.is_blank,
+        "is_closed": row.is_closed,
+        "is_public": row.is_public,
+        "last_message_at": row.last_message_at.map(|at| at.to_string()),
+        "last_seq": row.last_seq,
+        "members": row.member_count,
+        "message_limit": row.message_limit,
+        "messages": row.message_count,
+        "name": row.name,
+        "protocol_mode": row.mode,
+    })
+}
+
+fn agent_value(row: &AgentRow) -> Value {
+    json!({
+        "has_posted": row.has_posted,
+        "member_since": row.member_since.map(|at| at.to_string()),
+    })
+}
+
+fn message_value(message: &Message) -> Value {
+    let row = &message.row;
+    if row.is_erased {
+        return json!({"is_erased": true, "seq": row.seq, "at": row.at.to_string()});
+    }
+    json!({
+        "agent": row.agent,
+        "at": row.at.to_string(),
+        "id": row.id,
+        "kind": row.kind,
+        "seq": row.seq,
+        "is_signed": row.signature.is_some(),
+        "text": row.text,
+    })
+}
+
+/// One difference between two JSON values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where: keys joined by `/`.
+    pub path: String,
+    /// What was there; none if it is new.
+    pub before: Option<Value>,
+    /// What is there now; none if it is gone.
+    pub after: Option<Value>,
+}
+
+/// The differences between two moments, in the order of their paths.
+pub fn differences(before: &Value, after: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    differ(String::new(), Some(before), Some(after), &mut found);
+    found
+}
+
+/// Recursion is as deep as the moments above are nested.
+fn differ(
+    path: String,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    found: &mut Vec<Difference>,
+) {
+    match (before, after) {
+        (Some(before), Some(after)) if before == after => {}
+        (Some(Value::Object(old)), Some(Value::Object(new))) => {
+            let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for key in keys {
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}/{key}")
+                };
+                differ(path, old.get(key), new.get(key), found);
+            }
+        }
+        (before, after) => {
+            found.push(Difference {
+                path,
+                before: before.cloned(),
+                after: after.cloned(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::differences;
+
+    #[test]
+    fn differences_name_what_came_went_and_changed() {
+        let before = json!({"a": 1, "gone": 2, "deep": {"x": {"y": 1}, "same": 0}});
+        let after = json!({"a": 1, "new": {"z": 3}, "deep": {"x": {"y": 2}, "same": 0}});
+        let found: Vec<_> = differences(&before, &after)
+            .into_iter()
+            .map(|one| (one.path, one.before, one.after))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("deep/x/y".to_owned(), Some(json!(1)), Some(json!(2))),
+                ("gone".to_owned(), Some(json!(2)), None),
+                ("new".to_owned(), None, Some(json!({"z": 3}))),
+            ]
+        );
+        assert!(differences(&before, &before).is_empty());
+    }
+}
