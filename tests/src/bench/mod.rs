@@ -1,0 +1,12 @@
+//! The benches behind `BENCHMARKS.md`. Every run prints its own fsync probe, because the same
+//! machine's disk can change speed forty-fold by itself.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+pub mod engine;
+pub mod million;
+pub mod post;
+pub mod probe;
+pub mod process;
+pub mod report;
+pub mod sse;
