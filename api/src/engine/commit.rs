@@ -20,7 +20,7 @@ use minutebook_eventlog::format::key::SigningKey;
 use minutebook_eventlog::format::record::{Body, Record};
 use minutebook_eventlog::format::tree::Tile;
 use minutebook_eventlog::store::{
-    CommandRow, Commit, Head, LogReader, LogWriter, NewRecord, RowOp, Space, StoreError,
+    CommandRow, Commit, Head, LogReader, LogWriter, NewRecord, Space, StoreError,
 };
 
 use super::chain::Chain;
@@ -30,7 +30,6 @@ use super::janitor;
 use super::repeat::{index_key, scope};
 use super::replay;
 use super::rotate;
-use super::snapshot::Snapshot;
 use super::tiles::Tree;
 use super::types::{Committed, CommittedEvent, Idempotency, Submission, SubmitError};
 use crate::generations::{GenerationError, Live};
@@ -341,21 +340,6 @@ impl<W: LogWriter> Committer<W> {
         self.last_store = started.elapsed();
         self.writer.record_head(&head)?;
         Ok(())
-    }
-
-    fn snapshot(&self) -> Result<Vec<RowOp>, StoreError> {
-        Snapshot::take(&self.state, &self.chain, self.last_at).rows(self.meta)
-    }
-
-    /// A clean stop: saves the state, so that the next start folds nothing.
-    pub fn close(mut self) -> Result<(), Fatal> {
-        if self.chain.seq > self.last_snapshot {
-            let rows = self.snapshot()?;
-            let maintenance = self.writer.maintenance();
-            maintenance.append_rows(rows)?;
-            maintenance.persist()?;
-        }
-        Ok(self.writer.stop()?)
     }
 
     /// Step 6 for one command.

@@ -1,7 +1,9 @@
 //! The saved state of the writer, so that a start replays only what came after it.
 //!
 //! Invariants
-//! * A snapshot is written in a commit's own batch and describes the log at exactly that seq.
+//! * A snapshot describes the log at exactly one seq. It is written in that commit's own batch, or
+//!   by a clean stop in a batch of its own, and in one batch either way: with its header, all its
+//!   pieces, and the end of surplus pieces of a bigger one before.
 //! * It is a cache: anything odd about it (version, digest, archive, chain) and it is ignored,
 //!   and the state is folded from seq 1 again.
 //! * The archive is rkyv, which does not notice a changed layout; `VERSION` must go up with any
@@ -11,14 +13,19 @@ use minutebook_domain::State;
 use minutebook_domain::ids::StreamId;
 use minutebook_domain::time::Timestamp;
 use minutebook_eventlog::format::hash::{Hash, chain_hash};
-use minutebook_eventlog::store::{LogReader, RowOp, Space, StoreError};
+use minutebook_eventlog::store::{LogReader, LogWriter, RowOp, Space, StoreError};
 use rkyv::rancor;
 use rkyv::util::AlignedVec;
+use rkyv::with::Inline;
 
 use super::chain::{Chain, StreamHead};
+use super::commit::{Committer, Fatal};
 
 /// Version of the archived layout.
 const VERSION: u32 = 1;
+/// BLAKE3 of a fixed state in that layout.
+#[cfg(test)]
+const LAYOUT: &str = "8c86b61176952b1153c78882ab7065b13cd5c8950e05b2e11c91addcfb00ac1e";
 /// Values in the store stay small; a big state is cut into pieces.
 const CHUNK_BYTES: usize = 4 << 20;
 /// First bytes of the header row.
@@ -26,7 +33,7 @@ const MAGIC: &[u8; 8] = b"mbstate\n";
 const HEADER_KEY: &[u8] = b"state/header";
 
 /// What the writer remembers, at one seq.
-#[derive(Clone, Debug, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
+#[derive(Clone, Debug, rkyv::Archive, rkyv::Deserialize)]
 pub struct Snapshot {
     state: State,
     seq: u64,
@@ -35,16 +42,27 @@ pub struct Snapshot {
     last_at: Timestamp,
 }
 
-impl Snapshot {
-    /// What to save now.
-    pub fn take(state: &State, chain: &Chain, last_at: Timestamp) -> Self {
+/// The same, borrowed from the writer: a big state is not copied to be saved.
+#[derive(rkyv::Archive, rkyv::Serialize)]
+#[rkyv(as = ArchivedSnapshot, serialize_bounds(State: rkyv::Serialize<__S>))]
+struct View<'a> {
+    #[rkyv(with = Inline, omit_bounds)]
+    state: &'a State,
+    seq: u64,
+    hash: [u8; 32],
+    streams: Vec<(StreamId, u64, [u8; 32])>,
+    last_at: Timestamp,
+}
+
+impl<'a> View<'a> {
+    fn new(state: &'a State, chain: &Chain, last_at: Timestamp) -> Self {
         let streams = chain.streams.iter();
         let streams = streams
             .map(|(id, head)| (*id, head.sseq, *head.hash.as_bytes()))
             .collect();
         let (seq, hash) = (chain.seq, *chain.hash.as_bytes());
         Self {
-            state: state.clone(),
+            state,
             seq,
             hash,
             streams,
@@ -52,6 +70,52 @@ impl Snapshot {
         }
     }
 
+    fn archive(&self) -> Result<AlignedVec, StoreError> {
+        rkyv::to_bytes::<rancor::Error>(self)
+            .map_err(|error| StoreError::Io(format!("the state does not archive: {error}")))
+    }
+}
+
+impl<W: LogWriter> Committer<W> {
+    /// The rows that save the state as it is now.
+    pub(super) fn snapshot(&self) -> Result<Vec<RowOp>, StoreError> {
+        let bytes = View::new(&self.state, &self.chain, self.last_at).archive()?;
+        rows(&bytes, &*self.reader, self.meta)
+    }
+
+    /// A clean stop: saves the state, so that the next start folds nothing.
+    pub fn close(mut self) -> Result<(), Fatal> {
+        if self.chain.seq > self.last_snapshot {
+            let rows = self.snapshot()?;
+            let maintenance = self.writer.maintenance();
+            maintenance.append_rows(rows)?;
+            maintenance.persist()?;
+        }
+        Ok(self.writer.stop()?)
+    }
+}
+
+fn rows(bytes: &[u8], reader: &dyn LogReader, meta: Space) -> Result<Vec<RowOp>, StoreError> {
+    let mut header = MAGIC.to_vec();
+    header.extend(VERSION.to_be_bytes());
+    header.extend((bytes.len() as u64).to_be_bytes());
+    header.extend(blake3::hash(bytes).as_bytes());
+    let mut rows = vec![put(meta, HEADER_KEY.to_vec(), header)];
+    let chunks = bytes.chunks(CHUNK_BYTES).enumerate();
+    rows.extend(chunks.map(|(index, chunk)| put(meta, chunk_key(index), chunk.to_vec())));
+    let mut surplus = bytes.len().div_ceil(CHUNK_BYTES);
+    while reader.get(meta, &chunk_key(surplus))?.is_some() {
+        rows.push(RowOp {
+            space: meta,
+            key: chunk_key(surplus),
+            value: None,
+        });
+        surplus += 1;
+    }
+    Ok(rows)
+}
+
+impl Snapshot {
     /// What was saved.
     pub fn restore(self) -> (State, Chain, Timestamp) {
         let heads = self.streams.into_iter();
@@ -70,21 +134,6 @@ impl Snapshot {
             streams: heads.collect(),
         };
         (self.state, chain, self.last_at)
-    }
-
-    /// The rows that hold it.
-    pub fn rows(&self, meta: Space) -> Result<Vec<RowOp>, StoreError> {
-        let bytes = rkyv::to_bytes::<rancor::Error>(self)
-            .map_err(|error| StoreError::Io(format!("the state does not archive: {error}")))?;
-        let mut header = MAGIC.to_vec();
-        header.extend(VERSION.to_be_bytes());
-        header.extend((bytes.len() as u64).to_be_bytes());
-        header.extend(blake3::hash(&bytes).as_bytes());
-        let mut rows = vec![put(meta, HEADER_KEY.to_vec(), header)];
-        for (index, chunk) in bytes.chunks(CHUNK_BYTES).enumerate() {
-            rows.push(put(meta, chunk_key(index), chunk.to_vec()));
-        }
-        Ok(rows)
     }
 
     /// The newest snapshot, if it is whole and belongs to this log.
@@ -137,3 +186,7 @@ fn parse_header(header: &[u8]) -> Option<(usize, &[u8])> {
     let length = u64::from_be_bytes(length.try_into().ok()?);
     (version == VERSION.to_be_bytes()).then_some((usize::try_from(length).ok()?, digest))
 }
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;
