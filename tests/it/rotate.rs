@@ -3,6 +3,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use minutebook::engine::{
     self, Clock, Committer, Entropy, Options, Parts, RecoverError, StartError, Submission,
@@ -12,7 +14,9 @@ use minutebook_domain::actor::Actor;
 use minutebook_domain::{Command, ids::KeyId, keys};
 use minutebook_eventlog::format::{checkpoint::Checkpoint, epoch::certify, key::SigningKey};
 use minutebook_eventlog::store::fault::{Fault, FaultWriter};
-use minutebook_eventlog::store::fjall::{FjallStore, Options as StoreOptions};
+use minutebook_eventlog::store::fjall::{
+    FjallReader, FjallStore, FjallWriter, Options as StoreOptions,
+};
 use minutebook_eventlog::store::{LogReader, META_SPACE, RowOp};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -32,10 +36,36 @@ fn run(data: &Path, args: &[&str]) -> String {
 
 fn ran(data: &Path, args: &[&str]) -> (i32, String, String) {
     let all = [&["--data", data.to_str().unwrap()], args].concat();
-    let output = support::minutebook(&all);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let code = output.status.code().unwrap();
-    (code, text(output.stdout), text(output.stderr))
+    let told = patiently(|| {
+        let output = support::minutebook(&all);
+        let code = output.status.code().unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        if code == 69 {
+            return Err((code, out, err));
+        }
+        Ok((code, out, err))
+    });
+    told.unwrap_or_else(|told| told)
+}
+
+/// Tries again while this very process holds the lock it has let go of: a child that another test
+/// is starting has it until the child's program runs.
+fn patiently<T, E: std::fmt::Debug>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+    let pid = std::process::id().to_string();
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        match attempt() {
+            Err(error) if format!("{error:?}").contains(&pid) && Instant::now() < until => {
+                std::thread::yield_now();
+            }
+            done => return done,
+        }
+    }
+}
+
+fn open_store(data: &Path) -> (FjallWriter, Arc<FjallReader>) {
+    patiently(|| FjallStore::open(data, &StoreOptions::default())).unwrap()
 }
 
 fn rotate(data: &Path) -> Value {
@@ -135,10 +165,8 @@ impl TestLog {
         }
     }
 
-    fn open(
-        &self,
-    ) -> Result<Committer<minutebook_eventlog::store::fjall::FjallWriter>, StartError> {
-        engine::open(&self.options())
+    fn open(&self) -> Result<Committer<FjallWriter>, StartError> {
+        patiently(|| engine::open(&self.options()))
     }
 
     /// Opens, and says which seed signs, and that a command can be committed by it.
@@ -179,7 +207,7 @@ fn vkey(seed: [u8; 32]) -> String {
 /// Commits the rotation and crashes: whether it held, and how the store failed.
 fn commit_then_crash(log: &TestLog, fault: Fault) {
     keyfile::write_next(&log.key(), &NEW).unwrap();
-    let (writer, reader) = FjallStore::open(log.data(), &StoreOptions::default()).unwrap();
+    let (writer, reader) = open_store(log.data());
     let mut committer = Committer::recover(Parts {
         writer: FaultWriter::new(writer, move |_| fault),
         reader,
@@ -253,7 +281,7 @@ fn a_key_that_was_given_up_is_refused_by_name_before_anything_is_built() {
     rotate(log.data());
     let new = keyfile::read(&log.key()).unwrap().unwrap();
     // Projections that a start would have to build first.
-    let (writer, reader) = FjallStore::open(log.data(), &StoreOptions::default()).unwrap();
+    let (writer, reader) = open_store(log.data());
     let meta = reader.space(META_SPACE).unwrap();
     let row = RowOp {
         space: meta,
@@ -272,11 +300,11 @@ fn a_key_that_was_given_up_is_refused_by_name_before_anything_is_built() {
     assert_eq!((given, expected), (&vkey(OLD), &vkey(new)));
     let mut elsewhere = log.options();
     elsewhere.origin = Some("other.example/log".to_owned());
-    let error = engine::open(&elsewhere).unwrap_err();
+    let error = patiently(|| engine::open(&elsewhere)).unwrap_err();
     let is_origin = matches!(error, StartError::Recover(RecoverError::WrongOrigin { .. }));
     assert!(is_origin, "{error}");
 
-    let (_writer, reader) = FjallStore::open(log.data(), &StoreOptions::default()).unwrap();
+    let (_writer, reader) = open_store(log.data());
     let meta = reader.space(META_SPACE).unwrap();
     assert_eq!(reader.get(meta, b"projection/rooms").unwrap(), None);
 }
