@@ -12,7 +12,7 @@ use minutebook_domain::ids::RoomId;
 use minutebook_domain::text::{AgentName, Description, MessageText};
 use minutebook_domain::{Command as Act, room};
 use minutebook_eventlog::store::fault::{Fault, FaultWriter, Step};
-use minutebook_eventlog::store::fjall::{FjallStore, FjallWriter, Options};
+use minutebook_eventlog::store::fjall::FjallWriter;
 use minutebook_tests::server::Server;
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ const MESSAGES: u64 = 4;
 type Engine = Committer<FaultWriter<FjallWriter>>;
 
 fn open(data: &Path, script: impl FnMut(Step) -> Fault + Send + 'static) -> Engine {
-    let (writer, reader) = FjallStore::open(data, &Options::default()).unwrap();
+    let (writer, reader) = support::open_store(data);
     let writer = FaultWriter::new(writer, script);
     let origin = Some("crash.example/log".to_owned());
     let entropy = Entropy::from_os().unwrap();

@@ -3,8 +3,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use minutebook::engine::{
     self, Clock, Committer, Entropy, Options, Parts, RecoverError, StartError, Submission,
@@ -14,14 +12,12 @@ use minutebook_domain::actor::Actor;
 use minutebook_domain::{Command, ids::KeyId, keys};
 use minutebook_eventlog::format::{checkpoint::Checkpoint, epoch::certify, key::SigningKey};
 use minutebook_eventlog::store::fault::{Fault, FaultWriter};
-use minutebook_eventlog::store::fjall::{
-    FjallReader, FjallStore, FjallWriter, Options as StoreOptions,
-};
+use minutebook_eventlog::store::fjall::{FjallWriter, Options as StoreOptions};
 use minutebook_eventlog::store::{LogReader, META_SPACE, RowOp};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support;
+use crate::support::{self, open_store, patiently};
 
 const ORIGIN: &str = "rotate.example/log";
 const OLD: [u8; 32] = [1; 32];
@@ -47,25 +43,6 @@ fn ran(data: &Path, args: &[&str]) -> (i32, String, String) {
         Ok((code, out, err))
     });
     told.unwrap_or_else(|told| told)
-}
-
-/// Tries again while this very process holds the lock it has let go of: a child that another test
-/// is starting has it until the child's program runs.
-fn patiently<T, E: std::fmt::Debug>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
-    let pid = std::process::id().to_string();
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        match attempt() {
-            Err(error) if format!("{error:?}").contains(&pid) && Instant::now() < until => {
-                std::thread::yield_now();
-            }
-            done => return done,
-        }
-    }
-}
-
-fn open_store(data: &Path) -> (FjallWriter, Arc<FjallReader>) {
-    patiently(|| FjallStore::open(data, &StoreOptions::default())).unwrap()
 }
 
 fn rotate(data: &Path) -> Value {
