@@ -14,6 +14,7 @@ use minutebook_eventlog::store::{LogReader, Page, StoreError};
 use tokio::sync::watch;
 
 use super::channels::{Channel, Channels};
+use super::position::last_position;
 
 /// Most records handed out at a time.
 const PAGE_MAX: usize = 256;
@@ -190,7 +191,7 @@ impl Follower {
     ) -> Result<Self, StoreError> {
         let cursor = match scope {
             Scope::All => after_seq,
-            Scope::Room(_) => room_position(&*reader, scope, after_seq)?,
+            Scope::Room(id) => last_position(&*reader, &StreamId::Room(id).to_string(), after_seq)?,
         };
         channels.enter();
         let channel = channels.subscribe(scope);
@@ -276,28 +277,4 @@ impl Follower {
         let page = recent.iter().skip(skip).take(PAGE_MAX).take_while(fits);
         Some(page.cloned().collect())
     }
-}
-
-/// How many records of the room lie at or before this log seq: gallop, then bisect.
-fn room_position(reader: &dyn LogReader, scope: Scope, seq: u64) -> Result<u64, StoreError> {
-    let is_after = |position: u64| -> Result<bool, StoreError> {
-        Ok(scope
-            .read(reader, position, 1)?
-            .first()
-            .is_none_or(|(found, _)| *found > seq))
-    };
-    let (mut low, mut high) = (0, 1);
-    while seq > 0 && !is_after(high)? {
-        low = high;
-        high *= 2;
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if is_after(middle)? {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Ok(low)
 }
