@@ -2,14 +2,14 @@
 //!
 //! Invariants
 //! * A [`Code`]'s name is persisted in reports and scripts: names are never renamed or reused.
-//! * The list is bounded; what did not fit is counted. The first bad position is kept apart, so
-//!   a flood of findings cannot push it out.
+//! * The list is bounded; what did not fit is counted. A flood of findings can push out neither
+//!   the most telling one nor the first bad position.
 
 use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
 
-use crate::report::Verdict;
+use crate::{report::Verdict, telling};
 
 /// Findings kept in full; later ones are only counted.
 pub const FINDINGS_MAX: usize = 1_000;
@@ -230,8 +230,11 @@ impl Finding {
 pub(crate) struct Findings {
     list: Vec<Finding>,
     beyond: u64,
-    /// The first record an exact finding names.
-    first_exact: Option<u64>,
+    /// The most telling one, which never leaves the list.
+    headline: usize,
+    /// The first record that a refuting finding names exactly: by itself, and by what was signed
+    /// over it.
+    first_exact: [Option<u64>; 2],
     refuted: bool,
     inconclusive: bool,
 }
@@ -242,16 +245,34 @@ impl Findings {
             Verdict::Refuted => {
                 self.refuted = true;
                 if let (Some(new), None) = (finding.seq, finding.seq_last) {
-                    self.first_exact = Some(self.first_exact.map_or(new, |old| old.min(new)));
+                    let [by_itself, by_cover] = &mut self.first_exact;
+                    let first = if telling::is_about_a_record(finding.name) {
+                        by_itself
+                    } else {
+                        by_cover
+                    };
+                    *first = Some(first.map_or(new, |old| old.min(new)));
                 }
             }
             Verdict::Inconclusive => self.inconclusive = true,
             Verdict::Clean => {}
         }
+        self.keep(finding);
+    }
+
+    fn keep(&mut self, finding: Finding) {
+        let known = self.list.get(self.headline);
+        let tells_more =
+            known.is_some_and(|known| telling::order(&finding) < telling::order(known));
         if self.list.len() < FINDINGS_MAX {
-            self.list.push(finding);
-        } else {
-            self.beyond += 1;
+            if tells_more {
+                self.headline = self.list.len();
+            }
+            return self.list.push(finding);
+        }
+        self.beyond += 1;
+        if tells_more && let Some(known) = self.list.get_mut(self.headline) {
+            *known = finding;
         }
     }
 
@@ -265,26 +286,30 @@ impl Findings {
         }
     }
 
-    /// The first record anything refuting points at. A finding about a range in which another one
-    /// names the record is explained by that one.
+    /// The first record that is bad by itself; failing that, the first that what was signed does
+    /// not cover. Findings about a range count only where they are no consequence of the headline
+    /// and nothing in the range or before it is named.
     pub(crate) fn first_bad_seq(&self) -> Option<u64> {
-        let refuting = |finding: &&Finding| finding.name.verdict() == Verdict::Refuted;
-        let ranges = self.list.iter().filter(refuting).filter_map(|finding| {
+        let headline = self.list.get(self.headline)?;
+        let by_itself = telling::is_about_a_record(headline.name);
+        let exact = match (self.first_exact, by_itself) {
+            ([first, _], true) | ([_, first], false) => first,
+        };
+        let ranges = self.list.iter().filter_map(|finding| {
             let (first, last) = (finding.seq?, finding.seq_last?);
-            let explained = self.first_exact.is_some_and(|exact| exact <= last);
-            (!explained).then_some(first)
+            let tells_as_much = telling::is_as_telling(finding, headline);
+            (tells_as_much && exact.is_none_or(|exact| exact > last)).then_some(first)
         });
-        ranges.chain(self.first_exact).min()
+        ranges.chain(exact).min().filter(|_| self.refuted)
     }
 
     pub(crate) fn is_clean(&self) -> bool {
         !self.refuted && !self.inconclusive
     }
 
-    /// The list ordered by record, findings about the whole last, and how many did not fit.
+    /// The list, the most telling first, and how many did not fit.
     pub(crate) fn into_parts(mut self) -> (Vec<Finding>, u64) {
-        self.list
-            .sort_by_key(|f| (f.seq.unwrap_or(u64::MAX), f.line.unwrap_or(u64::MAX)));
+        self.list.sort_by_cached_key(telling::order);
         (self.list, self.beyond)
     }
 }
@@ -317,6 +342,33 @@ mod tests {
         assert_eq!(findings.verdict(), Verdict::Refuted);
         let (list, beyond) = findings.into_parts();
         assert_eq!((list.len(), beyond), (FINDINGS_MAX, 10));
+    }
+
+    #[test]
+    fn a_gap_before_an_exact_finding_is_the_first_bad_position() {
+        let mut findings = Findings::default();
+        findings.push(Finding::new(Code::BodyMismatch, "body").seq(20));
+        findings.push(Finding::new(Code::SeqGap, "gap").range(3, 5));
+        findings.push(Finding::new(Code::RootMismatch, "root").range(1, 30));
+        assert_eq!(findings.first_bad_seq(), Some(3));
+        findings.push(Finding::new(Code::LineUnreadable, "line").seq(10));
+        assert_eq!(findings.first_bad_seq(), Some(3));
+        findings.push(Finding::new(Code::BodyMismatch, "body").seq(2));
+        assert_eq!(findings.first_bad_seq(), Some(2));
+    }
+
+    #[test]
+    fn a_flood_keeps_the_most_telling_finding() {
+        let mut findings = Findings::default();
+        for seq in 1..=FINDINGS_MAX as u64 + 10 {
+            findings.push(Finding::new(Code::Unlawful, "x").seq(seq));
+        }
+        findings.push(Finding::new(Code::SeqGap, "gap").seq(5_000));
+        findings.push(Finding::new(Code::LineUnreadable, "cut").seq(6_000));
+        findings.push(Finding::new(Code::QuorumNotMet, "last"));
+        let (list, beyond) = findings.into_parts();
+        assert_eq!(list.first().map(|f| f.name), Some(Code::LineUnreadable));
+        assert_eq!((list.len(), beyond), (FINDINGS_MAX, 13));
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod saved;
 pub mod selftest;
 mod signed;
 pub mod tamper;
+mod telling;
 
 use std::{io::Read, ops::ControlFlow};
 

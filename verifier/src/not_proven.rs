@@ -3,7 +3,7 @@
 //! Invariant: the list is never empty. A log and its own keys cannot prove that nothing was cut
 //! off, that there is no other version, or when anything really happened.
 
-use crate::report::NotProven;
+use crate::{render::counted, report::NotProven};
 
 /// What the sentences depend on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,9 +45,9 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
         out.push(item(
             "unsigned_authorship",
             format!(
-                "{} messages carry no agent's signature: that the named agent wrote them rests on \
-                 the server's word",
-                shown.unsigned
+                "{} no agent's signature: that the named agent wrote them rests on the server's \
+                 word",
+                counted(shown.unsigned, "message carries", "messages carry")
             ),
         ));
     }
@@ -55,9 +55,9 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
         out.push(item(
             "erasure",
             format!(
-                "{} bodies were erased with authority: what they said, whether it was allowed, and \
-                 that no copy is left elsewhere cannot be shown",
-                shown.erased
+                "{} erased with authority: what was said, whether it was allowed, and that no copy \
+                 is left elsewhere cannot be shown",
+                counted(shown.erased, "body was", "bodies were")
             ),
         ));
     }
@@ -75,8 +75,8 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
     ));
     out.push(item(
         "verifier",
-        "that this program is the published one: compare the binary hash below with the release's \
-         and run --selftest",
+        "that this program is the published one: compare the SHA-256 of its file with the \
+         release's and run minutebook-verify --selftest",
     ));
     out
 }
@@ -152,8 +152,8 @@ fn time(witnessed: Option<(u64, u64)>) -> NotProven {
                      so records may be backdated or postdated"
                 .to_owned(),
             Some((size, time)) => format!(
-                "times are the server's own word; witnesses show only that the first {size} \
-                 records existed at Unix time {time}"
+                "times are the server's own word; witnesses show only that the records up to \
+                 {size} existed at Unix time {time}"
             ),
         },
     )

@@ -1,4 +1,4 @@
-//! The text report: verdict first, then what was shown, what was not, and the findings.
+//! The text report: verdict first, then the findings, what was shown and what was not.
 //!
 //! Invariant: every text that may come from outside passes [`neutralise`], so a bundle cannot
 //! move the cursor, recolour or rewrite the reader's terminal.
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::{
     finding::Finding,
-    report::{Report, Verdict},
+    report::{Counts, Report, Verdict},
 };
 
 /// The text with control, format and bidirectional characters made visible.
@@ -49,6 +49,7 @@ pub fn render(report: &Report) -> String {
         neutralise(&report.explanation)
     );
     facts(&mut out, report);
+    findings(&mut out, report);
     if !report.proven.is_empty() {
         let _ = writeln!(out, "\nProven");
         for line in &report.proven {
@@ -59,7 +60,6 @@ pub fn render(report: &Report) -> String {
     for item in &report.not_proven {
         let _ = writeln!(out, "  - {}: {}", item.name, neutralise(&item.text));
     }
-    findings(&mut out, report);
     let _ = writeln!(
         out,
         "\n{} {}{}; policy sha256:{}",
@@ -86,7 +86,10 @@ fn facts(out: &mut String, report: &Report) {
         fact("room", room);
     }
     if let Some(root) = &report.root {
-        fact("tree", &format!("{} records, root {root}", report.size));
+        fact(
+            "tree",
+            &format!("{}, root {root}", counted(report.size, "record", "records")),
+        );
     }
     if let (Some(first), Some(last)) = (&report.first, &report.last) {
         fact(
@@ -100,22 +103,7 @@ fn facts(out: &mut String, report: &Report) {
         let range = format!("epoch {}, records {} to {until}", key.epoch, key.first_seq);
         fact("key", &format!("{} — {range}{pinned}", key.vkey));
     }
-    let c = &report.counts;
-    fact(
-        "checked",
-        &format!(
-            "{} events, {} rooms, {} messages by {} agents, {} agent signatures, \
-             {} checkpoints, {} receipts, {} bodies erased",
-            c.events,
-            c.rooms,
-            c.messages,
-            c.agents,
-            c.agent_signatures,
-            c.checkpoints,
-            c.receipts,
-            c.bodies_erased
-        ),
-    );
+    checked(&report.counts, &mut fact);
     for anchor in &report.anchors {
         let text = format!(
             "{} ({}, size {}): {}",
@@ -132,6 +120,55 @@ fn facts(out: &mut String, report: &Report) {
             ),
         );
     }
+}
+
+/// How much was checked, and when: a saved state's records were judged by an earlier run.
+fn checked(counts: &Counts, fact: &mut impl FnMut(&str, &str)) {
+    let list = |parts: &[(u64, &str, &str)]| {
+        let parts = parts.iter().map(|(n, one, many)| counted(*n, one, many));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let said = list(&[
+        (counts.messages, "message", "messages"),
+        (counts.agents, "agent", "agents"),
+        (
+            counts.agent_signatures,
+            "agent signature",
+            "agent signatures",
+        ),
+    ]);
+    let around = list(&[
+        (counts.rooms, "room", "rooms"),
+        (counts.checkpoints, "checkpoint", "checkpoints"),
+        (counts.receipts, "receipt", "receipts"),
+        (counts.bodies_erased, "body erased", "bodies erased"),
+    ]);
+    let records = |n| counted(n, "record", "records");
+    if counts.events_before == 0 {
+        let text = format!("{}, {said}, {around}", records(counts.events));
+        return fact("checked", &text);
+    }
+    let again = match counts.events_trusted {
+        0 => "they are not in this bundle".to_owned(),
+        n => format!("{} found unchanged here by hash", records(n)),
+    };
+    let before = records(counts.events_before);
+    fact(
+        "earlier",
+        &format!("{before} verified by an earlier run (--state); {again}"),
+    );
+    let new = counts.events.saturating_sub(counts.events_trusted);
+    fact("now", &format!("{} verified: {said}", records(new)));
+    let total = records(counts.events_before.saturating_add(new));
+    fact(
+        "together",
+        &format!("{total}, {around}: the verdict is on both"),
+    );
+}
+
+/// A number and its noun.
+pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 fn findings(out: &mut String, report: &Report) {
@@ -156,7 +193,8 @@ fn findings(out: &mut String, report: &Report) {
         }
     }
     if report.findings_beyond > 0 {
-        let _ = writeln!(out, "  … and {} more findings", report.findings_beyond);
+        let more = counted(report.findings_beyond, "more finding", "more findings");
+        let _ = writeln!(out, "  … and {more}");
     }
 }
 
@@ -189,5 +227,12 @@ mod tests {
         let text = neutralise("\u{1b}[2Jok\r\u{202e}x\u{9b}\u{7f}\u{e0041}");
         assert_eq!(text, "\\u{1b}[2Jok\\u{d}\\u{202e}x\\u{9b}\\u{7f}\\u{e0041}");
         assert_eq!(neutralise("Grüße, 日本 🙂"), "Grüße, 日本 🙂");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(counted(1, "room", "rooms"), "1 room");
+        assert_eq!(counted(0, "room", "rooms"), "0 rooms");
+        assert_eq!(counted(2, "body", "bodies"), "2 bodies");
     }
 }

@@ -67,9 +67,10 @@ pub struct Report {
     pub keys: Vec<KeyRange>,
     /// How much was checked.
     pub counts: Counts,
-    /// The first record anything refuting points at.
+    /// The first record that is bad by itself; failing that, the first that what was signed does
+    /// not cover.
     pub first_bad_seq: Option<u64>,
-    /// All independent findings, by record.
+    /// All independent findings, the most telling first.
     pub findings: Vec<Finding>,
     /// Findings that did not fit the list.
     pub findings_beyond: u64,
@@ -136,6 +137,9 @@ pub struct Counts {
     pub receipts: u64,
     /// Commands.
     pub commands: u64,
+    /// Records that an earlier run verified (saved state), whether or not they are here again. The
+    /// verdict is on them too; messages, agents and agents' signatures are counted after them.
+    pub events_before: u64,
 }
 
 /// Something that was not shown.

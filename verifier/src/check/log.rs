@@ -59,6 +59,7 @@ impl<'a> LogCheck<'a> {
         if let Some(saved) = &trusted {
             saved.fits(manifest)?;
             saved.restore(&mut core);
+            core.counts.events_before = saved.size;
             if first > 1 {
                 let known = (first == saved.size + 1).then_some(saved.chain);
                 sequence = Sequence::resume(first, known);
@@ -270,8 +271,8 @@ impl<'a> LogCheck<'a> {
         if position < self.trusted_size() {
             let size = self.trusted_size();
             let text = format!(
-                "the log ends at record {position}, but {size} records were verified before: the \
-                 end was cut off, or an older state was put back"
+                "the log ends at record {position}, but it was verified up to record {size} before: \
+                 the end was cut off, or an older state was put back"
             );
             let finding = Finding::new(Code::TruncatedBelowAnchor, text);
             self.core.findings.push(finding.range(position + 1, size));

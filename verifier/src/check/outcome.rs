@@ -7,6 +7,7 @@ use crate::{
     finding::{Code, Finding},
     not_proven::{self, Shown},
     policy::Policy,
+    render::counted,
     report::{AnchorResult, Point, Report, Tool, Verdict, WitnessResult},
     saved::Saved,
     signed::Signed,
@@ -150,11 +151,14 @@ impl Finished {
             return Vec::new();
         }
         let counts = &self.core.counts;
+        let records = match counts.events {
+            1 => "the one record here was not".to_owned(),
+            n => format!("none of the {n} records here was"),
+        };
         let mut out = vec![
             format!(
-                "none of the {} records was changed, removed, put in or reordered since the log's \
-                 key signed the tree of {size}",
-                counts.events
+                "{records} changed, removed, put in or reordered since the log's key signed the \
+                 tree of {size}"
             ),
             "every body is the one that was committed to, or was erased by a later record that \
              says why"
@@ -164,10 +168,17 @@ impl Finished {
             "the log's keys lead back to the one you trust, each certified by the one before"
                 .to_owned(),
         ];
+        if counts.events_before > 0 {
+            out.push(format!(
+                "the log goes on from the {} that an earlier run verified (--state): what is said \
+                 of rules and bodies was found then for those, now for the rest",
+                counted(counts.events_before, "record", "records")
+            ));
+        }
         if counts.agent_signatures > 0 {
             out.push(format!(
-                "{} messages were signed by the holders of the agents' own keys",
-                counts.agent_signatures
+                "{} signed by the holders of the agents' own keys",
+                counted(counts.agent_signatures, "message was", "messages were")
             ));
         }
         if let Some(size) = self.anchored {
@@ -177,7 +188,7 @@ impl Finished {
         }
         if let Some((size, time)) = self.witnessed {
             out.push(format!(
-                "a quorum of witnesses saw the first {size} records at Unix time {time}"
+                "a quorum of witnesses saw the log up to record {size} at Unix time {time}"
             ));
         }
         out

@@ -10,6 +10,7 @@ use super::chain::{Chain, Link};
 use crate::{
     finding::{Code, Finding, Findings},
     prepare::Prepared,
+    render::counted,
 };
 
 /// Which number and link are followed.
@@ -158,7 +159,7 @@ impl Sequence {
                 Of::Log => Code::SeqGap,
                 Of::Stream => Code::StreamSeqWrong,
             };
-            let text = format!("{missing} records are missing before this line");
+            let text = counted(missing, "record is", "records are") + " missing before this line";
             let first = self.last_seq + 1;
             let finding = Finding::new(code, text).range(first, record.seq.max(first + 1) - 1);
             out.push(finding.line(line).hashes(self.next, number));

@@ -163,8 +163,8 @@ impl Tree {
         }
         self.mismatched = true;
         let text = format!(
-            "the Merkle root over the first {size} records is not the signed one: one of these \
-             records was changed, removed or put in"
+            "the Merkle root up to record {size} is not the signed one: a record up to there was \
+             changed, removed or put in"
         );
         let finding = Finding::new(Code::RootMismatch, text);
         Some(finding.range(self.matched + 1, size).hashes(root, found))
@@ -219,8 +219,8 @@ impl Tree {
         }
         if head.size > length {
             let text = format!(
-                "the log ends at record {length}, but anchor {label} shows that {} records were \
-                 already signed: the end was cut off, or an older state was put back",
+                "the log ends at record {length}, but anchor {label} shows that it was already \
+                 signed up to record {}: the end was cut off, or an older state was put back",
                 head.size
             );
             let finding = Finding::new(Code::TruncatedBelowAnchor, text);
@@ -233,8 +233,8 @@ impl Tree {
             Some(false) if head.size > self.matched => "mismatch",
             Some(false) => {
                 let text = format!(
-                    "anchor {label} shows another history of the first {} records, signed by the \
-                     same log: it was rewritten, or two versions exist",
+                    "anchor {label} shows another history up to record {}, signed by the same log: \
+                     it was rewritten, or two versions exist",
                     head.size
                 );
                 let finding = Finding::new(Code::Fork, text).range(1, head.size);

@@ -29,7 +29,7 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     match compare(view(a)?, view(b)?, &policy)? {
         Comparison::Consistent { sizes } => {
             print(&format!(
-                "CONSISTENT: the log of {} records begins with the log of {} records\n",
+                "CONSISTENT: the log of size {} begins with the log of size {}\n",
                 sizes.1, sizes.0
             ))?;
             Ok(0)

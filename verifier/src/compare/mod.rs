@@ -210,8 +210,8 @@ pub fn compare(a: View, b: View, policy: &Policy) -> Result<Comparison, VerifyEr
     let hashes = ranges.into_iter().filter_map(|range| second.subtree(range));
     Ok(Comparison::Fork(Box::new(ForkProof {
         why: format!(
-            "the log of {} records that was signed does not begin with the log of {} records that \
-             was signed",
+            "the log that was signed at size {} does not begin with the log that was signed at \
+             size {}",
             sizes.1, sizes.0
         ),
         root_at_first: Some(root.to_string()),

@@ -17,7 +17,8 @@ pub enum Needs {
 pub struct Expected {
     /// The verdict.
     pub verdict: Verdict,
-    /// The finding that points at the record; none when nothing can be found.
+    /// The finding the report begins with, which points at the record; none when nothing can be
+    /// found.
     pub finding: Option<Code>,
 }
 

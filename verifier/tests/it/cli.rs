@@ -164,6 +164,75 @@ fn standard_input_is_read_and_forks_are_proven_in_a_file() {
     desk.exits(64, &["compare", "log", "--key", key]);
 }
 
+/// A report's lines by their label.
+fn line<'a>(report: &'a str, label: &str) -> &'a str {
+    report
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(label))
+        .unwrap_or_else(|| panic!("no {label} in {report}"))
+        .trim()
+}
+
+#[test]
+fn a_second_run_says_what_was_verified_earlier_and_what_now() {
+    let mut desk = Desk::new();
+    let key = desk.key.clone();
+    let run = |desk: &Desk, bundle| desk.exits(0, &[bundle, "--key", &key, "--state", "state"]);
+    let size = desk.log.size();
+    let first = run(&desk, "log");
+    assert!(
+        line(&first, "checked").starts_with(&format!("{size} records, ")),
+        "{first}"
+    );
+    let same = run(&desk, "log");
+    let earlier = format!("{size} records verified by an earlier run (--state)");
+    assert!(line(&same, "earlier").starts_with(&earlier), "{same}");
+    assert!(
+        line(&same, "earlier").ends_with(&format!("{size} records found unchanged here by hash"))
+    );
+    assert!(
+        line(&same, "now").starts_with("0 records verified"),
+        "{same}"
+    );
+
+    let room = desk.log.open_room("later");
+    desk.log.post(room, "ann", "later");
+    desk.put("log", &desk.log.bundle());
+    desk.put("rest", &desk.log.bundle_from(size + 1));
+    fs::copy(desk.path("state"), desk.path("kept")).unwrap();
+    let more = run(&desk, "log");
+    assert_eq!(
+        line(&more, "now"),
+        "2 records verified: 1 message, 1 agent, 0 agent signatures"
+    );
+    let together = line(&more, "together");
+    assert!(
+        together.starts_with(&format!("{} records, 3 rooms, ", size + 2)),
+        "{more}"
+    );
+    assert!(together.ends_with(": the verdict is on both"), "{more}");
+    fs::copy(desk.path("kept"), desk.path("state")).unwrap();
+    let rest = run(&desk, "rest");
+    assert!(
+        line(&rest, "earlier").ends_with("they are not in this bundle"),
+        "{rest}"
+    );
+    assert!(
+        line(&rest, "together").starts_with(&format!("{} records, ", size + 2)),
+        "{rest}"
+    );
+}
+
+#[test]
+fn findings_come_before_what_is_not_proven_and_point_at_nothing_that_is_not_there() {
+    let desk = Desk::new();
+    desk.exits(0, &["tamper", "edit-payload", "log", "bad"]);
+    let text = desk.exits(1, &["bad", "--key", &desk.key]);
+    let place = |heading: &str| text.find(&format!("\n{heading}\n")).unwrap();
+    assert!(place("Findings") < place("Not proven"), "{text}");
+    assert!(!text.contains("below"), "{text}");
+}
+
 #[test]
 fn a_state_file_is_written_when_clean_and_used_the_next_time() {
     let mut desk = Desk::new();

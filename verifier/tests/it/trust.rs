@@ -191,7 +191,7 @@ fn a_receipt_for_another_record_at_its_place_refutes() {
     let seq = log.room_seqs(room)[3];
     let receipt = with_receipt(&other.receipt_at(seq, 10));
     let report = check(&log.bundle(), &of_key(&log), receipt);
-    assert_only(&report, Verdict::Refuted, &["fork", "receipt_mismatch"]);
+    assert_only(&report, Verdict::Refuted, &["receipt_mismatch", "fork"]);
     assert!(report.findings.iter().any(|f| f.covers(seq)));
     let receipt = with_receipt(&other.receipt_at(seq, 10));
     let report = check(&log.room_bundle(room), &of_key(&log), receipt);
