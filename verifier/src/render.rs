@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use minutebook_domain::text::unicode::is_unsafe_on_a_terminal;
+
 use crate::{
     finding::Finding,
     report::{Counts, Report, Verdict},
@@ -14,29 +16,13 @@ use crate::{
 pub fn neutralise(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_harmful(c) {
+        if is_unsafe_on_a_terminal(c) {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         } else {
             out.push(c);
         }
     }
     out
-}
-
-/// Characters that change what a terminal shows elsewhere than in their own cell.
-fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            u32::from(c),
-            0xAD | 0x61C
-                | 0x180E
-                | 0x200B..=0x200F
-                | 0x2028..=0x202E
-                | 0x2060..=0x206F
-                | 0xFEFF
-                | 0xFFF9..=0xFFFB
-                | 0xE0000..=0xE007F
-        )
 }
 
 /// The whole report as text, ending with a newline.
@@ -226,7 +212,9 @@ mod tests {
     fn escape_sequences_and_direction_overrides_are_made_visible() {
         let text = neutralise("\u{1b}[2Jok\r\u{202e}x\u{9b}\u{7f}\u{e0041}");
         assert_eq!(text, "\\u{1b}[2Jok\\u{d}\\u{202e}x\\u{9b}\\u{7f}\\u{e0041}");
-        assert_eq!(neutralise("Grüße, 日本 🙂"), "Grüße, 日本 🙂");
+        for plain in ["Grüße, 日本 🙂", "👩\u{200d}💻", "می\u{200c}خواهم"] {
+            assert_eq!(neutralise(plain), plain);
+        }
     }
 
     #[test]

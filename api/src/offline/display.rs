@@ -5,10 +5,12 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use minutebook_domain::text::unicode::is_unsafe_on_a_terminal;
+
 /// The text on one line, control and format characters spelled out as `\u{1b}`, line breaks as
 /// `\n`.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    if !text.chars().any(is_unsafe_on_a_terminal) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
@@ -17,7 +19,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
             '\n' => safe.push_str("\\n"),
             '\r' => safe.push_str("\\r"),
             '\t' => safe.push_str("\\t"),
-            c if is_unsafe(c) => {
+            c if is_unsafe_on_a_terminal(c) => {
                 // Writing to a string cannot fail.
                 let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
             }
@@ -38,13 +40,16 @@ pub fn shortened(text: &str, chars: usize) -> String {
 /// JSON text with everything unsafe inside its strings written as `\uXXXX`: the same JSON, safe to
 /// show. JSON itself demands that only of the characters below U+0020.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    if !json.chars().any(|c| c != '\n' && is_unsafe(c)) {
+    if !json
+        .chars()
+        .any(|c| c != '\n' && is_unsafe_on_a_terminal(c))
+    {
         return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len() + 16);
     let mut units = [0; 2];
     for c in json.chars() {
-        if c == '\n' || !is_unsafe(c) {
+        if c == '\n' || !is_unsafe_on_a_terminal(c) {
             safe.push(c);
             continue;
         }
@@ -55,39 +60,9 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Control characters (C0, DEL, C1), separators that break lines, and format characters, which
-/// reorder or hide text. Joiners stay: emoji and several scripts need them.
-fn is_unsafe(c: char) -> bool {
-    let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
-    c.is_control()
-        || (!is_joiner
-            && matches!(
-                c,
-                '\u{ad}'
-                    | '\u{600}'..='\u{605}'
-                    | '\u{61c}'
-                    | '\u{6dd}'
-                    | '\u{70f}'
-                    | '\u{890}'..='\u{891}'
-                    | '\u{8e2}'
-                    | '\u{180e}'
-                    | '\u{200b}'..='\u{200f}'
-                    | '\u{2028}'..='\u{202e}'
-                    | '\u{2060}'..='\u{206f}'
-                    | '\u{feff}'
-                    | '\u{fff9}'..='\u{fffb}'
-                    | '\u{110bd}'
-                    | '\u{110cd}'
-                    | '\u{13430}'..='\u{1343f}'
-                    | '\u{1bca0}'..='\u{1bca3}'
-                    | '\u{1d173}'..='\u{1d17a}'
-                    | '\u{e0000}'..='\u{e007f}'
-            ))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{printable, printable_json, shortened};
+    use super::{is_unsafe_on_a_terminal, printable, printable_json, shortened};
 
     #[test]
     fn escape_sequences_and_reordering_are_spelled_out() {
@@ -108,7 +83,7 @@ mod tests {
         let value = serde_json::json!({"a": "\u{1b}[2J \u{9b} \u{202e} \u{e0001} é"});
         let text = serde_json::to_string(&value).unwrap();
         let safe = printable_json(&text);
-        assert!(safe.chars().all(|c| !super::is_unsafe(c)), "{safe}");
+        assert!(safe.chars().all(|c| !is_unsafe_on_a_terminal(c)), "{safe}");
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&safe).unwrap(),
             value

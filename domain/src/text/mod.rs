@@ -9,7 +9,7 @@
 //! * A text in a recorded event must already be in the form its constructor makes.
 
 mod skeleton;
-mod unicode;
+pub mod unicode;
 
 use std::{borrow::Cow, fmt};
 
@@ -228,7 +228,7 @@ fn nfc(text: &str) -> Cow<'_, str> {
 }
 
 fn printable(text: &str, what: &'static str) -> Result<(), Rejection> {
-    match text.chars().find(|c| unicode::is_unprintable(*c)) {
+    match text.chars().find(|c| unicode::is_barred_from_names(*c)) {
         None => Ok(()),
         Some(c) => Err(Rejection::TextUnprintable {
             what,
