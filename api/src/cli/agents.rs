@@ -1,9 +1,6 @@
 //! `minutebook agents enrol | revoke | list`
 
-use std::collections::BTreeMap;
-
 use minutebook_domain::{
-    Event,
     keys::{self, AgentKeyEnrolled, AgentKeyRevoked},
     text::{AgentName, Reason},
 };
@@ -12,12 +9,11 @@ use serde_json::json;
 use super::{
     Exit, Failure, Global, Terminal,
     keys::{agent_name, reason},
+    listed::{self, Keys},
     operator::{ArbiterKey, commit},
+    table::Table,
 };
-use crate::{
-    generations::OwnedFact,
-    offline::{OpenLog, display::printable, streams::stream_facts},
-};
+use crate::offline::display::printable;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum AgentsCommand {
@@ -53,6 +49,18 @@ pub(crate) enum AgentsCommand {
     /// List all agents' public keys, revoked ones too
     #[command(after_help = "Examples:\n  minutebook agents list\n  minutebook agents list --json")]
     List,
+}
+
+impl AgentsCommand {
+    /// See [`super::route`].
+    pub(super) fn route(&self) -> String {
+        let route = match self {
+            Self::Enrol { .. } => "POST /api/agents/{name}/keys",
+            Self::Revoke { .. } => "DELETE /api/agents/{name}/keys",
+            Self::List => "GET /api/agents/{name}/keys",
+        };
+        format!("{route} does the same for an agent")
+    }
 }
 
 fn pubkey(text: &str) -> Result<String, String> {
@@ -115,59 +123,20 @@ pub(crate) fn run(
 }
 
 fn list(global: &Global, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
-    let facts = OpenLog::with(&global.data()?, |log| {
-        stream_facts(log.reader(), "keys", log.head.seq)
-    })?;
-    let keys = listed(facts);
-    if global.json {
-        let keys: Vec<_> = keys
-            .iter()
-            .map(|((agent, pubkey), (enrolled_at, revoked_at))| {
-                json!({
-                    "agent": agent, "pubkey": pubkey,
-                    "enrolled_at": enrolled_at, "revoked_at": revoked_at,
-                })
-            })
-            .collect();
-        return terminal.json(&json!({"keys": keys}));
+    let keys = Keys::read(global)?;
+    let mut table = Table::new(["PUBKEY", "STATE", "ENROLLED", "AGENT"]);
+    let mut values = Vec::new();
+    for ((agent, pubkey), key) in &keys.agents {
+        values.push(json!({
+            "agent": agent, "pubkey": pubkey,
+            "enrolled_at": key.since, "revoked_at": key.revoked_at,
+        }));
+        table.row([
+            pubkey.clone(),
+            key.state(),
+            key.since.clone(),
+            agent.clone(),
+        ]);
     }
-    for ((agent, pubkey), (enrolled_at, revoked_at)) in &keys {
-        let state = match revoked_at {
-            Some(at) => format!("revoked {at}"),
-            None => format!("enrolled {enrolled_at}"),
-        };
-        terminal.line(&printable(&format!("{pubkey}  {state}  {agent}")))?;
-    }
-    Ok(())
-}
-
-/// (agent, public key) → (enrolled at, revoked at).
-type Listed = BTreeMap<(String, String), (String, Option<String>)>;
-
-fn listed(facts: Vec<OwnedFact>) -> Listed {
-    let mut listed = Listed::new();
-    for fact in facts {
-        let at = fact.at.to_string();
-        match fact.event {
-            Some(Event::Keys(keys::Event::AgentKeyEnrolled(one))) => {
-                listed.insert((one.agent.as_str().to_owned(), one.pubkey), (at, None));
-            }
-            Some(Event::Keys(keys::Event::AgentKeyRevoked(one))) => {
-                if let Some(key) = listed.get_mut(&(one.agent.as_str().to_owned(), one.pubkey)) {
-                    key.1 = Some(at);
-                }
-            }
-            Some(
-                Event::Keys(
-                    keys::Event::LogOpened(_)
-                    | keys::Event::KeyRotated(_)
-                    | keys::Event::ApiKeyIssued(_)
-                    | keys::Event::ApiKeyRevoked(_),
-                )
-                | Event::Room(_),
-            )
-            | None => {}
-        }
-    }
-    listed
+    listed::print((values, table), global, terminal)
 }

@@ -14,10 +14,10 @@ use minutebook_domain::ids::RoomId;
 use minutebook_domain::signature::surface_roomcomm_v1;
 use minutebook_verifier::tamper::{Means, tamper};
 use minutebook_verifier::{Options as VerifyOptions, Policy, Report, Verdict, render, verify};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use super::{Exit, Failure, Terminal};
+use super::{Exit, Failure, Global, Terminal};
 use crate::engine::{self, Clock, Entropy, SystemClock};
 use crate::http::{HttpConfig, Server};
 
@@ -31,28 +31,85 @@ the room, exports the log, verifies it, changes one message in a copy and verifi
 
 Examples:
   minutebook demo
-  minutebook demo --keep ./demo")]
+  minutebook demo --keep ./demo
+  minutebook demo --json")]
 pub(crate) struct DemoArgs {
-    /// Keep the data, the export and the tampered copy in this new directory
+    /// Keep the data, the export and the tampered copy in this new or empty directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    args: &DemoArgs,
+    global: &Global,
+    terminal: &mut Terminal<'_>,
+) -> Result<Exit, Failure> {
     let temporary = tempfile::tempdir().map_err(Failure::error)?;
     let folder = args
         .keep
         .clone()
         .unwrap_or_else(|| temporary.path().to_owned());
-    std::fs::create_dir_all(&folder).map_err(Failure::error)?;
+    take(&folder)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::error)?;
-    let story = runtime.block_on(tell(&folder, terminal));
-    story.map_err(|error| Failure::error(format!("{error:#}")))?;
+    let mut story = Story {
+        terminal,
+        json: global.json,
+        facts: Map::new(),
+    };
+    let told = runtime.block_on(tell(&folder, &mut story));
+    told.map_err(|error| Failure::error(format!("{error:#}")))?;
+    if story.json {
+        let facts = Value::Object(std::mem::take(&mut story.facts));
+        terminal.json(&facts)?;
+        terminal.flush()?;
+    }
     Ok(Exit::Ok)
 }
 
+/// Makes the directory, or takes an empty one: in any other the story would go on from another.
+fn take(folder: &Path) -> Result<(), Failure> {
+    let named = |error| Failure::error(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(named)?;
+    if std::fs::read_dir(folder).map_err(named)?.next().is_some() {
+        return Err(Failure::usage(format!(
+            "{} is not empty: --keep takes a new or empty directory",
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+/// What is told: line by line, or as one object at the end.
+struct Story<'a, 't> {
+    terminal: &'a mut Terminal<'t>,
+    json: bool,
+    facts: Map<String, Value>,
+}
+
+impl Story<'_, '_> {
+    fn say(&mut self, line: &str) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let said = self
+            .terminal
+            .line(line)
+            .and_then(|()| self.terminal.flush());
+        said.map_err(|failure| anyhow::anyhow!(failure.message))
+    }
+
+    fn indented(&mut self, text: &str) -> Result<()> {
+        text.lines()
+            .try_for_each(|line| self.say(&format!("     {line}")))
+    }
+
+    fn fact(&mut self, name: &str, value: Value) {
+        self.facts.insert(name.to_owned(), value);
+    }
+}
+
 /// The story, and the stopping of the server whatever came of it.
-async fn tell(folder: &Path, terminal: &mut Terminal<'_>) -> Result<()> {
+async fn tell(folder: &Path, story: &mut Story<'_, '_>) -> Result<()> {
     let options = engine::Options {
         data: folder.join("data"),
         origin: Some("demo.example/log".to_owned()),
@@ -69,7 +126,7 @@ async fn tell(folder: &Path, terminal: &mut Terminal<'_>) -> Result<()> {
     .await?;
     let address = server.local_addr();
     let serving = tokio::spawn(server.run());
-    let bundle = talk(address, terminal).await;
+    let bundle = talk(address, story).await;
     stop.send_replace(true);
     serving.await?;
     let vkey = handle.vkey().vkey();
@@ -77,52 +134,44 @@ async fn tell(folder: &Path, terminal: &mut Terminal<'_>) -> Result<()> {
     running
         .join()
         .map_err(|_| anyhow::anyhow!("the writer panicked"))??;
-    audit(folder, &bundle?, &vkey, terminal)
+    audit(folder, &bundle?, &vkey, story)
 }
 
 /// Agents talk in a room; returns the exported log.
-async fn talk(address: SocketAddr, terminal: &mut Terminal<'_>) -> Result<Bytes> {
-    say(
-        terminal,
-        &format!("1. A server listens on http://{address}"),
-    )?;
+async fn talk(address: SocketAddr, story: &mut Story<'_, '_>) -> Result<Bytes> {
+    story.say(&format!("1. A server listens on http://{address}"))?;
     let opening = json!({ "description": "Agree on a delivery date", "is_public": true });
     let room = post(address, "/api/rooms", &opening).await?;
     let id = field(&room, "uuid")
         .as_str()
         .context("the room has no uuid")?
         .to_owned();
-    say(
-        terminal,
-        &format!(
-            "2. A room is open: {}",
-            field(&room, "url").as_str().unwrap_or(&id)
-        ),
-    )?;
+    story.say(&format!(
+        "2. A room is open: {}",
+        field(&room, "url").as_str().unwrap_or(&id)
+    ))?;
+    story.fact("room", json!(id));
     let mut stream = get(address, &format!("/api/events?room_id={id}")).await?;
     let path = format!("/api/rooms/{id}/messages");
     let plain = json!({ "agent_id": "alice", "text": "Can you deliver on May 20?" });
     let first = post(address, &path, &plain).await?;
-    say(
-        terminal,
-        &format!(
-            "3. alice wrote message {} (log seq {})",
-            field(&first, "id"),
-            field(&first, "log_seq")
-        ),
-    )?;
+    story.say(&format!(
+        "3. alice wrote message {} (log seq {})",
+        field(&first, "id"),
+        field(&first, "log_seq")
+    ))?;
     let second = post(address, &path, &signed(&id)?).await?;
-    say(
-        terminal,
-        &format!(
-            "4. bob wrote message {} and signed it (log seq {})",
-            field(&second, "id"),
-            field(&second, "log_seq")
-        ),
-    )?;
-    say(terminal, "5. A follower saw both, live:")?;
-    for line in events(&mut stream, 2).await? {
-        say(terminal, &format!("     {line}"))?;
+    story.say(&format!(
+        "4. bob wrote message {} and signed it (log seq {})",
+        field(&second, "id"),
+        field(&second, "log_seq")
+    ))?;
+    story.fact("messages", json!([first, second]));
+    story.say("5. A follower saw both, live:")?;
+    let seen = events(&mut stream, 2).await?;
+    story.fact("followed", json!(seen));
+    for line in seen {
+        story.say(&format!("     {line}"))?;
     }
     let bundle = get(address, "/api/log/bundle")
         .await?
@@ -134,31 +183,33 @@ async fn talk(address: SocketAddr, terminal: &mut Terminal<'_>) -> Result<Bytes>
 }
 
 /// Verifies the export, then a tampered copy of it.
-fn audit(folder: &Path, bundle: &[u8], vkey: &str, terminal: &mut Terminal<'_>) -> Result<()> {
+fn audit(folder: &Path, bundle: &[u8], vkey: &str, story: &mut Story<'_, '_>) -> Result<()> {
     let export = folder.join("log.ndjson");
     std::fs::write(&export, bundle)?;
-    say(
-        terminal,
-        &format!("6. The log was exported: {} bytes", bundle.len()),
-    )?;
+    story.say(&format!("6. The log was exported: {} bytes", bundle.len()))?;
     let clean = check(bundle, vkey)?;
-    say(
-        terminal,
-        &format!("7. The offline verifier says {}:", clean.verdict.name()),
-    )?;
-    indented(terminal, &render::render(&clean))?;
+    story.fact("vkey", json!(vkey));
+    story.fact("verified", serde_json::to_value(&clean)?);
+    story.say(&format!(
+        "7. The offline verifier says {}:",
+        clean.verdict.name()
+    ))?;
+    story.indented(&render::render(&clean))?;
     let copy = tamper(TAMPERING, bundle, &Means::default())?;
     std::fs::write(folder.join("tampered.ndjson"), &copy.bytes)?;
-    say(
-        terminal,
-        &format!("8. In a copy, the body of record {} is changed.", copy.seq),
-    )?;
+    story.say(&format!(
+        "8. In a copy, the body of record {} is changed.",
+        copy.seq
+    ))?;
     let refuted = check(&copy.bytes, vkey)?;
-    say(
-        terminal,
-        &format!("9. The offline verifier says {}:", refuted.verdict.name()),
-    )?;
-    indented(terminal, &render::render(&refuted))?;
+    let tampering = json!({"kind": TAMPERING, "seq": copy.seq});
+    story.fact("tampering", tampering);
+    story.fact("tampered_verified", serde_json::to_value(&refuted)?);
+    story.say(&format!(
+        "9. The offline verifier says {}:",
+        refuted.verdict.name()
+    ))?;
+    story.indented(&render::render(&refuted))?;
     ensure!(
         clean.verdict == Verdict::Clean,
         "the honest log was not found clean"
@@ -243,18 +294,4 @@ async fn send(
         response.status()
     );
     Ok(response)
-}
-
-fn say(terminal: &mut Terminal<'_>, line: &str) -> Result<()> {
-    terminal
-        .line(line)
-        .map_err(|failure| anyhow::anyhow!(failure.message))?;
-    terminal
-        .flush()
-        .map_err(|failure| anyhow::anyhow!(failure.message))
-}
-
-fn indented(terminal: &mut Terminal<'_>, text: &str) -> Result<()> {
-    text.lines()
-        .try_for_each(|line| say(terminal, &format!("     {line}")))
 }

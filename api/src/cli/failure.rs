@@ -45,6 +45,14 @@ impl Failure {
         }
     }
 
+    /// Says what a running server offers instead, if a server is in the way.
+    pub(super) fn with_route(mut self, route: Option<String>) -> Self {
+        if let (Exit::Unavailable, Some(route)) = (self.exit, route) {
+            self.message = format!("{}. While the server runs, {route}", self.message);
+        }
+        self
+    }
+
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, message)
     }

@@ -1,10 +1,8 @@
 //! `minutebook keys issue | revoke | list | rotate`
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use minutebook_domain::{
-    Event,
     ids::KeyId,
     keys::{self, ApiKeyIssued, ApiKeyRevoked, Scope},
     text::{AgentName, Reason},
@@ -13,12 +11,13 @@ use serde_json::json;
 
 use super::{
     Exit, Failure, Global, Terminal,
+    listed::{self, Keys},
     operator::{ArbiterKey, commit},
+    table::Table,
 };
 use crate::{
     engine::{self, Rotated},
-    generations::OwnedFact,
-    offline::{OpenLog, display::printable, streams::stream_facts},
+    offline::display::printable,
 };
 
 /// What every secret begins with.
@@ -83,6 +82,22 @@ Examples:
         #[command(flatten)]
         arbiter_key: ArbiterKey,
     },
+}
+
+impl KeysCommand {
+    /// See [`super::route`].
+    pub(super) fn route(&self) -> Option<String> {
+        let route = match self {
+            Self::Issue { .. } => "POST /api/keys",
+            Self::Revoke { key, .. } => {
+                let key = key.as_str();
+                return Some(format!("DELETE /api/keys/{key} does the same"));
+            }
+            Self::List => "GET /api/keys",
+            Self::Rotate { .. } => return None,
+        };
+        Some(format!("{route} does the same"))
+    }
 }
 
 pub(super) fn agent_name(text: &str) -> Result<AgentName, String> {
@@ -219,92 +234,28 @@ fn show_rotated(
     Ok(())
 }
 
-/// A key as the list shows it.
-struct Listed {
-    issued: ApiKeyIssued,
-    issued_at: String,
-    revoked_at: Option<String>,
-}
-
 fn list(global: &Global, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
-    let facts = OpenLog::with(&global.data()?, |log| {
-        stream_facts(log.reader(), "keys", log.head.seq)
-    })?;
-    let keys = listed(facts);
-    if global.json {
-        let keys: Vec<_> = keys
-            .values()
-            .map(|key| {
-                json!({
-                    "key": key.issued.key.as_str(), "label": key.issued.label,
-                    "scopes": key.issued.scopes,
-                    "agent": key.issued.agent.as_ref().map(AgentName::as_str),
-                    "issued_at": key.issued_at, "revoked_at": key.revoked_at,
-                })
-            })
-            .collect();
-        return terminal.json(&json!({"keys": keys}));
-    }
-    for (name, key) in &keys {
-        let scopes: Vec<_> = key
-            .issued
-            .scopes
-            .iter()
-            .map(|scope| scope_name(*scope))
-            .collect();
-        let agent = key
-            .issued
-            .agent
-            .as_ref()
-            .map_or("any agent", AgentName::as_str);
-        let state = match &key.revoked_at {
-            Some(at) => format!("revoked {at}"),
-            None => format!("issued {}", key.issued_at),
-        };
-        let line = format!(
-            "{name}  {state}  {}  {agent}  {}",
+    let keys = Keys::read(global)?;
+    let mut table = Table::new(["KEY", "STATE", "ISSUED", "SCOPES", "AGENT", "LABEL"]);
+    let mut values = Vec::new();
+    for (id, key) in &keys.api {
+        let issued = &key.what;
+        let agent = issued.agent.as_ref().map(AgentName::as_str);
+        values.push(json!({
+            "key": id, "label": issued.label, "scopes": issued.scopes, "agent": agent,
+            "issued_at": key.since, "revoked_at": key.revoked_at,
+        }));
+        let scopes: Vec<_> = issued.scopes.iter().map(|one| scope_name(*one)).collect();
+        table.row([
+            id.clone(),
+            key.state(),
+            key.since.clone(),
             scopes.join(","),
-            key.issued.label
-        );
-        terminal.line(&printable(&line))?;
+            agent.unwrap_or("any").to_owned(),
+            issued.label.clone(),
+        ]);
     }
-    Ok(())
-}
-
-fn listed(facts: Vec<OwnedFact>) -> BTreeMap<String, Listed> {
-    let mut listed = BTreeMap::new();
-    for fact in facts {
-        let at = fact.at.to_string();
-        match fact.event {
-            Some(Event::Keys(keys::Event::ApiKeyIssued(issued))) => {
-                let name = issued.key.as_str().to_owned();
-                listed.insert(
-                    name,
-                    Listed {
-                        issued,
-                        issued_at: at,
-                        revoked_at: None,
-                    },
-                );
-            }
-            Some(Event::Keys(keys::Event::ApiKeyRevoked(revoked))) => {
-                if let Some(key) = listed.get_mut(revoked.key.as_str()) {
-                    key.revoked_at = Some(at);
-                }
-            }
-            Some(
-                Event::Keys(
-                    keys::Event::LogOpened(_)
-                    | keys::Event::KeyRotated(_)
-                    | keys::Event::AgentKeyEnrolled(_)
-                    | keys::Event::AgentKeyRevoked(_),
-                )
-                | Event::Room(_),
-            )
-            | None => {}
-        }
-    }
-    listed
+    listed::print((values, table), global, terminal)
 }
 
 fn scope_name(scope: Scope) -> &'static str {

@@ -9,6 +9,11 @@ use super::Terminal;
 /// Time between two lines where there is no bar.
 const LINE_EVERY: Duration = Duration::from_secs(3);
 
+/// Fewer records get no bar: it would only flicker.
+const BAR_RECORDS: u64 = 10_000;
+/// Shorter tasks pass without a word.
+const WORTH_A_WORD: Duration = Duration::from_secs(1);
+
 /// A task that counts records.
 pub(crate) struct Meter {
     what: String,
@@ -21,7 +26,8 @@ pub(crate) struct Meter {
 impl Meter {
     /// Begins at `from`, of `until`.
     pub(crate) fn new(terminal: &Terminal<'_>, what: &str, from: u64, until: u64) -> Self {
-        let bar = terminal.has_bar.then(|| bar(what, from, until));
+        let has_bar = terminal.has_bar && until.saturating_sub(from) >= BAR_RECORDS;
+        let bar = has_bar.then(|| bar(what, from, until));
         let now = Instant::now();
         Self {
             what: what.to_owned(),
@@ -60,18 +66,22 @@ impl Meter {
         (done.saturating_sub(self.from)).saturating_mul(1000) / millis
     }
 
-    /// Ends; returns how many, how long, how fast.
-    pub(crate) fn finish(self, done: u64) -> String {
+    /// Ends, and says how many, how long, how fast, if it took long enough for anybody to wonder.
+    pub(crate) fn finish(self, terminal: &mut Terminal<'_>, done: u64) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        let elapsed = self.begun.elapsed();
+        if elapsed < WORTH_A_WORD {
+            return;
+        }
         let count = done.saturating_sub(self.from);
-        let seconds = self.begun.elapsed().as_secs_f64();
-        format!(
+        let seconds = elapsed.as_secs_f64();
+        terminal.note(&format!(
             "{}: {count} records in {seconds:.1} s, {}/s",
             self.what,
             self.rate(done)
-        )
+        ));
     }
 }
 

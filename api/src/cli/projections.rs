@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use minutebook_projections::Kind;
 use serde_json::{Value, json};
 
-use super::{Exit, Failure, Global, Terminal, progress::Meter};
+use super::{Exit, Failure, Global, Terminal, progress::Meter, table::Table};
 use crate::{
     generations::{self, Catalog, Comparison, GenerationError, Outcome, Progress, RebuildOptions},
-    offline::OpenLog,
+    offline::{OpenLog, display::counted},
 };
 
 #[derive(Debug, clap::Subcommand)]
@@ -35,7 +35,10 @@ pub(crate) enum ProjectionsCommand {
         #[arg(long)]
         accept_difference: bool,
     },
-    /// Build projections anew from the log and compare; change nothing
+    /// Build projections anew from the log and compare; the live rows stay as they are
+    ///
+    /// What is built for the comparison is dropped again. It has a generation number while it is
+    /// there, and numbers are never given out twice, so the next rebuild's is higher.
     #[command(after_help = "Examples:\n  minutebook projections check\n  \
         minutebook projections check rooms --json")]
     Check {
@@ -118,17 +121,18 @@ fn status(log: &OpenLog, global: &Global, terminal: &mut Terminal<'_>) -> Result
         return Ok(Exit::Ok);
     }
     terminal.line(&format!("the log ends at seq {}", log.head.seq))?;
-    terminal.line("PROJECTION  GENERATION  STAGE     VERSION  POSITION")?;
+    let header = ["PROJECTION", "GENERATION", "STAGE", "VERSION", "POSITION"];
+    let mut table = Table::new(header);
     for (kind, one, position) in rows {
         let version = match kind.version() {
             now if now == one.version => now.to_string(),
             now => format!("{} (now {now})", one.version),
         };
-        let (name, number, stage) = (kind.name(), one.number, one.stage.name());
-        terminal.line(&format!(
-            "{name:<11} {number:<11} {stage:<9} {version:<8} {position}"
-        ))?;
+        let (name, number, stage) = (kind.name(), one.number.to_string(), one.stage.name());
+        let (name, stage) = (name.to_owned(), stage.to_owned());
+        table.row([name, number, stage, version, position.to_string()]);
     }
+    table.print(terminal)?;
     Ok(Exit::Ok)
 }
 
@@ -151,7 +155,7 @@ fn metered<T>(
         ControlFlow::Continue(())
     })?;
     if let Some((meter, at)) = meter {
-        terminal.note(&meter.finish(at));
+        meter.finish(terminal, at);
     }
     Ok(done)
 }
@@ -192,7 +196,7 @@ fn outcome_text(outcome: &Outcome) -> String {
         } => {
             let compared = match comparison {
                 Some(comparison) if comparison.is_equal() => {
-                    format!("equal to the live rows ({} rows)", comparison.live.rows)
+                    format!("equal to the live rows ({})", rows(comparison.live.rows))
                 }
                 Some(comparison) => format!("accepted although {}", difference(comparison)),
                 None => "nothing to compare with".to_owned(),
@@ -214,16 +218,18 @@ fn outcome_text(outcome: &Outcome) -> String {
     }
 }
 
+fn rows(count: u64) -> String {
+    counted(count, "row", "rows")
+}
+
 fn difference(comparison: &Comparison) -> String {
     let first = comparison
         .first_difference
         .as_ref()
         .map(hex::encode)
         .unwrap_or_default();
-    format!(
-        "{} row(s) differ, the first has key {first}",
-        comparison.differing
-    )
+    let rows = counted(comparison.differing, "row differs", "rows differ");
+    format!("{rows}, the first has key {first}")
 }
 
 fn outcome_json(outcome: &Outcome) -> Value {
@@ -288,8 +294,8 @@ fn check(
             ),
             Some(found) if found.is_equal() => {
                 format!(
-                    "{kind}: ok, {} rows, digest {}",
-                    found.live.rows,
+                    "{kind}: ok, {}, digest {}",
+                    rows(found.live.rows),
                     found.live.to_hex()
                 )
             }

@@ -1,4 +1,4 @@
-//! `minutebook replay --until SEQ [--diff SEQ] [--room UUID]`
+//! `minutebook replay --until SEQ [--diff SEQ] [--room UUID]`, and `--step`
 
 use minutebook_domain::ids::RoomId;
 use serde_json::{Value, json};
@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use super::{Exit, Failure, Global, Terminal, log::room_id, progress::Meter};
 use crate::offline::{
     OpenLog,
-    display::{printable, shortened},
+    display::{counted, printable, shortened},
     moment::{Difference, Replay, differences},
+    records,
+    step::{Step, steps},
 };
 
 /// Messages shown of a room; `--json` has all.
@@ -20,14 +22,22 @@ const VALUE_CHARS: usize = 200;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  minutebook replay --until 1000\n  \
     minutebook replay --until 1000 --room ece65b81-b46c-4fd0-af0e-8621a7151968\n  \
-    minutebook replay --until 900 --diff 1000 --json")]
+    minutebook replay --until 900 --diff 1000 --json\n  \
+    minutebook replay --step --from 900 --until 1000\n  \
+    minutebook replay --step --room ece65b81-b46c-4fd0-af0e-8621a7151968 --json")]
 pub(crate) struct ReplayArgs {
-    /// Show the moment right after this seq; 0 is before everything
-    #[arg(long, value_name = "SEQ")]
-    until: u64,
+    /// Show the moment right after this seq; 0 is before everything [with --step: the log's end]
+    #[arg(long, value_name = "SEQ", required_unless_present = "step")]
+    until: Option<u64>,
     /// Show what changed between the two moments instead
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", conflicts_with = "step")]
     diff: Option<u64>,
+    /// Show every event and what it changed in the views, one after the other
+    #[arg(long)]
+    step: bool,
+    /// The first event to show [default: 1]
+    #[arg(long, value_name = "SEQ", requires = "step")]
+    from: Option<u64>,
     /// Only this room, with its agents and messages
     #[arg(long, value_name = "UUID", value_parser = room_id)]
     room: Option<RoomId>,
@@ -39,16 +49,22 @@ pub(crate) fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Exit, Failure> {
     OpenLog::with(&global.data()?, |log| {
+        let until = args.until.unwrap_or(log.head.seq);
+        if args.step {
+            show_steps(args, until, log, global, terminal)?;
+            terminal.flush()?;
+            return Ok(Exit::Ok);
+        }
         let mut replay = Replay::new(args.room);
-        let from = args.until.min(args.diff.unwrap_or(args.until));
-        let to = args.until.max(args.diff.unwrap_or(args.until));
+        let from = until.min(args.diff.unwrap_or(until));
+        let to = until.max(args.diff.unwrap_or(until));
         let mut meter = Meter::new(terminal, "replay", 0, to);
         replay.advance(log.reader(), from, |seq| meter.at(terminal, seq, to))?;
         let before = replay.moment()?;
         if args.diff.is_some() {
             replay.advance(log.reader(), to, |seq| meter.at(terminal, seq, to))?;
         }
-        terminal.note(&meter.finish(to));
+        meter.finish(terminal, to);
         match args.diff {
             None if global.json => terminal.json(&before)?,
             None => show(&before, log.head.seq, terminal)?,
@@ -59,18 +75,65 @@ pub(crate) fn run(
     })
 }
 
+/// Prints every step as it is made.
+fn show_steps(
+    args: &ReplayArgs,
+    until: u64,
+    log: &OpenLog,
+    global: &Global,
+    terminal: &mut Terminal<'_>,
+) -> Result<(), Failure> {
+    let from = args.from.unwrap_or(1);
+    if from > until {
+        let text = format!("--from {from} is after --until {until}: there is nothing between");
+        return Err(Failure::usage(text));
+    }
+    let mut shown = 0_u64;
+    steps(log.reader(), args.room, (from, until), |step| {
+        shown += 1;
+        show_step(step, global, terminal)
+    })?;
+    if let (0, Some(room)) = (shown, args.room) {
+        terminal.note(&format!("Room {room} has no event in {from}..={until}."));
+    }
+    Ok(())
+}
+
+fn show_step(step: &Step<'_>, global: &Global, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
+    let cells = records::to_cells(step.record)?;
+    if global.json {
+        let [_, at, kind, stream, actor, _] = &cells;
+        return terminal.json_line(&json!({
+            "seq": step.fact.seq, "at": at, "type": kind, "stream": stream, "actor": actor,
+            "changes": changes_json(&step.changes),
+        }));
+    }
+    terminal.line(printable(cells.join("  ").trim_end()).as_ref())?;
+    step.changes
+        .iter()
+        .try_for_each(|one| terminal.line(&format!("    {}", difference_line(one))))
+}
+
+fn changes_json(changes: &[Difference]) -> Vec<Value> {
+    let change =
+        |one: &Difference| json!({"path": one.path, "before": one.before, "after": one.after});
+    changes.iter().map(change).collect()
+}
+
 fn show(moment: &Value, head: u64, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let (seq, at) = (&moment["seq"], text(&moment["at"]));
     terminal.line(&format!("seq {seq} of {head}, {at}"))?;
     terminal.line(&format!("state digest {}", text(&moment["state_digest"])))?;
-    let count = |value: &Value| value.as_object().map_or(0, serde_json::Map::len);
+    let count = |value: &Value| value.as_object().map_or(0, |map| map.len() as u64);
     let keys = &moment["keys"];
     let (epochs, api) = (count(&keys["epochs"]), count(&keys["api"]));
-    terminal.line(&format!("{epochs} key epoch(s), {api} API key(s)"))?;
+    let epochs = counted(epochs, "key epoch", "key epochs");
+    let api = counted(api, "API key", "API keys");
+    terminal.line(&format!("{epochs}, {api}"))?;
     match moment.get("rooms").and_then(Value::as_object) {
         Some(rooms) => {
-            terminal.line(&format!("{} room(s)", rooms.len()))?;
+            terminal.line(&counted(rooms.len() as u64, "room", "rooms"))?;
             rooms
                 .iter()
                 .try_for_each(|(id, room)| terminal.line(&room_line(id, room)))
@@ -81,8 +144,13 @@ fn show(moment: &Value, head: u64, terminal: &mut Terminal<'_>) -> Result<(), Fa
 
 fn room_line(id: &str, room: &Value) -> String {
     let is = |field: &str| room[field] == Value::Bool(true);
+    let number =
+        |field: &str, one, many| counted(room[field].as_u64().unwrap_or_default(), one, many);
     if is("is_erased") {
-        return format!("{id}  erased, {} message(s)", room["messages"]);
+        return format!(
+            "{id}  erased, {}",
+            number("messages", "message", "messages")
+        );
     }
     let name = room["name"].as_str().unwrap_or_default();
     let about = format!(
@@ -95,9 +163,10 @@ fn room_line(id: &str, room: &Value) -> String {
         (false, false) => "private",
     };
     let closed = if is("is_closed") { ", closed" } else { "" };
-    let (messages, agents) = (&room["messages"], &room["agents"]);
+    let messages = number("messages", "message", "messages");
+    let agents = number("agents", "agent", "agents");
     format!(
-        "{id}  {listed}{closed}, {messages} message(s) of {agents} agent(s)  {}",
+        "{id}  {listed}{closed}, {messages} of {agents}  {}",
         printable(&shortened(about.trim(), VALUE_CHARS))
     )
 }
@@ -150,15 +219,12 @@ fn show_diff(
 ) -> Result<(), Failure> {
     let found = differences(before, after);
     if global.json {
-        let found: Vec<_> = found
-            .iter()
-            .map(|one| json!({"path": one.path, "before": one.before, "after": one.after}))
-            .collect();
+        let found = changes_json(&found);
         return terminal.json(&json!({"from": from, "to": to, "differences": found}));
     }
     terminal.line(&format!(
-        "from seq {from} to seq {to}: {} difference(s)",
-        found.len()
+        "from seq {from} to seq {to}: {}",
+        counted(found.len() as u64, "difference", "differences")
     ))?;
     found
         .iter()

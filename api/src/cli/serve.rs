@@ -4,19 +4,21 @@
 //! event; then the engine commits what it accepted and saves its state; reads that still run then
 //! are left behind.
 
-use std::io::IsTerminal;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::io::{self, IsTerminal};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
 use ipnet::IpNet;
+use minutebook_eventlog::format::key::SigningKey;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::{Exit, Failure, Global, Terminal};
+use super::{Exit, Failure, Global, Terminal, data_dir};
 use crate::engine::{self, Handle, Health};
-use crate::http::{HttpConfig, Server};
+use crate::http::{ConfigError, HttpConfig, Server};
 
 /// How long callers are told that the log failed, before the process stops.
 const FAILED_GRACE: Duration = Duration::from_secs(2);
@@ -28,6 +30,7 @@ const READS_GRACE: Duration = Duration::from_millis(500);
 #[command(after_help = "\
 When it accepts connections it prints one line on stdout: ready {\"http\":\"http://127.0.0.1:8787\"}
 Everything else goes to stderr. SIGTERM or Ctrl-C stops it within 5 seconds.
+A directory that others may write to is refused; what is made there is for its owner alone.
 
 Examples:
   minutebook serve
@@ -39,20 +42,21 @@ pub(crate) struct ServeArgs {
         long,
         env = "MINUTEBOOK_HTTP",
         default_value = "127.0.0.1:8787",
-        value_name = "ADDR"
+        value_name = "ADDR",
+        value_parser = address
     )]
     http: SocketAddr,
     /// The log's origin line, for a new log [default: made from the arbiter's key]
-    #[arg(long, env = "MINUTEBOOK_ORIGIN", value_name = "NAME")]
+    #[arg(long, env = "MINUTEBOOK_ORIGIN", value_name = "NAME", value_parser = origin)]
     origin: Option<String>,
     /// The arbiter's key, 32 raw bytes, mode 600; made if missing [default: DIR/arbiter.key]
     #[arg(long, env = "MINUTEBOOK_ARBITER_KEY", value_name = "FILE")]
     arbiter_key: Option<PathBuf>,
     /// Ask every caller for an API key (see minutebook keys issue)
-    #[arg(long, env = "MINUTEBOOK_REQUIRE_KEY")]
+    #[arg(long, env = "MINUTEBOOK_REQUIRE_KEY", value_parser = BoolishValueParser::new())]
     require_key: bool,
     /// Let anybody who reaches the address read and write without a key
-    #[arg(long, env = "MINUTEBOOK_OPEN", conflicts_with = "require_key")]
+    #[arg(long, env = "MINUTEBOOK_OPEN", value_parser = BoolishValueParser::new())]
     open: bool,
     /// How to write the server's own log to stderr
     #[arg(
@@ -103,10 +107,18 @@ pub(crate) fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Exit, Failure> {
     start_logging(args.log_format);
+    if args.open && args.require_key {
+        let text = "--open and --require-key contradict each other (each may come from its \
+                    MINUTEBOOK_ variable)";
+        return Err(Failure::usage(text));
+    }
     let config = args.http_config();
     // Before the directory is touched: a refusal must not leave a log behind.
     config.check().map_err(Failure::usage)?;
-    let (handle, running) = engine::start(&args.engine_options(global)?)?;
+    let data = global.data()?;
+    check_address(config.listen, &data)?;
+    data_dir::check(&data, terminal)?;
+    let (handle, running) = engine::start(&args.engine_options(data))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -119,6 +131,44 @@ pub(crate) fn run(
     served?;
     ended.map_err(|fatal| Failure::error(format!("{fatal}; start again to recover")))?;
     Ok(Exit::Ok)
+}
+
+/// Where to listen, on the command line.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    // No other name is looked up: what a name server answers must not decide who can reach us.
+    let local = text.strip_prefix("localhost:").map(str::parse);
+    if let Some(Ok(port)) = local {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    Err("it takes IP:PORT, [IPV6]:PORT or localhost:PORT, as 127.0.0.1:8787".to_owned())
+}
+
+/// A log's name, on the command line: what a key may be called.
+fn origin(text: &str) -> Result<String, String> {
+    match SigningKey::from_seed(text, [1; 32]) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!("a log's origin is the name of its key: {error}")),
+    }
+}
+
+/// Tries the address, so that one that is not ours leaves no directory behind. One in use may be
+/// this directory's own server: who opens the directory can say so better, if it is there.
+fn check_address(listen: SocketAddr, data: &Path) -> Result<(), Failure> {
+    match TcpListener::bind(listen) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && data.exists() => Ok(()),
+        Ok(_) => Ok(()),
+        Err(source) => {
+            let exit = if source.kind() == io::ErrorKind::AddrNotAvailable {
+                Exit::Usage
+            } else {
+                Exit::Error
+            };
+            Err(Failure::new(exit, ConfigError::Listen { listen, source }))
+        }
+    }
 }
 
 /// Ends the threads. A long read that still runs has nobody left to answer and is not waited for,
@@ -139,19 +189,18 @@ impl ServeArgs {
         }
     }
 
-    fn engine_options(&self, global: &Global) -> Result<engine::Options, Failure> {
+    fn engine_options(&self, data: PathBuf) -> engine::Options {
         let store = minutebook_eventlog::store::fjall::Options {
             accept_missing_head: self.accept_missing_head,
             ..Default::default()
         };
-        let data = global.data()?;
         let (origin, arbiter_key) = (self.origin.clone(), self.arbiter_key.clone());
-        Ok(engine::Options {
+        engine::Options {
             data,
             origin,
             arbiter_key,
             store,
-        })
+        }
     }
 }
 
@@ -232,6 +281,29 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn an_address_is_a_number_or_localhost() {
+        for (text, read) in [
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("[::1]:8787", "[::1]:8787"),
+            ("localhost:8787", "127.0.0.1:8787"),
+        ] {
+            assert_eq!(address(text).unwrap().to_string(), read);
+        }
+        for text in [
+            "",
+            "8787",
+            ":8787",
+            "localhost",
+            "localhost:x",
+            "localhost:65536",
+            "a.b:1",
+        ] {
+            let error = address(text).unwrap_err();
+            assert!(error.contains("localhost:PORT"), "{text}: {error}");
+        }
+    }
 
     #[test]
     fn a_read_that_does_not_end_does_not_keep_the_process() {

@@ -1,14 +1,15 @@
 //! Where a command writes: stdout for what was asked, stderr for the rest.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 
 use serde_json::Value;
 
 use super::{Exit, Failure};
 use crate::offline::display::{printable, printable_json};
 
-/// The two streams, and what is behind them.
+/// The streams, and what is behind them.
 pub struct Terminal<'a> {
+    input: Box<dyn Read + 'a>,
     out: Box<dyn Write + 'a>,
     err: Box<dyn Write + 'a>,
     /// Whether a person watches stderr, so that a bar may be drawn there.
@@ -21,6 +22,7 @@ impl<'a> Terminal<'a> {
     /// The process's own.
     pub fn of_process() -> Self {
         Self {
+            input: Box::new(io::stdin()),
             has_bar: io::stderr().is_terminal(),
             is_screen: io::stdout().is_terminal(),
             out: Box::new(io::BufWriter::new(io::stdout())),
@@ -31,11 +33,31 @@ impl<'a> Terminal<'a> {
     /// Two buffers, for tests.
     pub fn of_buffers(out: &'a mut Vec<u8>, err: &'a mut Vec<u8>) -> Self {
         Self {
+            input: Box::new(io::empty()),
             out: Box::new(out),
             err: Box::new(err),
             has_bar: false,
             is_screen: false,
         }
+    }
+
+    /// With this as stdin.
+    #[must_use]
+    pub fn with_input(self, input: impl Read + 'a) -> Self {
+        Self {
+            input: Box::new(input),
+            ..self
+        }
+    }
+
+    /// What stdin says, up to a number of bytes and one more.
+    pub(super) fn read_input(&mut self, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(bytes_max)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
+        (&mut self.input).take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Text that is already safe, and an LF.

@@ -29,6 +29,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// A number and its noun.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// At most `chars` characters of a text, with `…` when there were more.
 pub fn shortened(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {

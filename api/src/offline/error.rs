@@ -13,8 +13,8 @@ use crate::generations::GenerationError;
 pub enum OfflineError {
     /// Another process holds the directory.
     #[error(
-        "{path} is in use by process {pid}. Offline commands need the directory to themselves: \
-         stop that server (kill {pid}) and try again, or ask it over HTTP"
+        "{path} is in use by process {pid}. This needs the directory to itself: stop that server \
+         (kill {pid}) and try again"
     )]
     InUse {
         /// The directory.

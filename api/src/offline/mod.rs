@@ -5,15 +5,18 @@
 //! * The directory is never created, and always let go with a clean stop.
 //! * No axum, no clap, no terminal: HTTP streams the same bundles ([`export`]).
 
+pub mod bisect;
 pub mod display;
-
 pub mod export;
 pub mod moment;
+pub mod predicate;
 pub mod receipt;
 pub mod records;
+pub mod step;
 pub mod streams;
 
 mod error;
+mod walk;
 
 pub use error::OfflineError;
 

@@ -11,7 +11,7 @@ use minutebook_domain::{
 use minutebook_projections::{
     HistoryView, Kind, MemoryRows, Projection, ProjectionError, RoomsView,
     history::Message,
-    rooms::{AgentRow, RoomRow},
+    rooms::{AgentRow, ErasedRoomRow, RoomRow},
 };
 use serde_json::{Map, Value, json};
 
@@ -32,24 +32,25 @@ pub struct Replay {
     history: Option<Fold>,
 }
 
-struct Fold {
+/// A projection folded in memory.
+pub(super) struct Fold {
     fold: Box<dyn Projection>,
-    rows: MemoryRows,
+    pub(super) rows: MemoryRows,
 }
 
 impl Fold {
-    fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: Kind) -> Self {
         Self {
             fold: kind.fold(),
             rows: MemoryRows::default(),
         }
     }
 
-    fn apply(&mut self, fact: &OwnedFact) -> Result<(), ProjectionError> {
+    pub(super) fn apply(&mut self, fact: &OwnedFact) -> Result<(), ProjectionError> {
         self.fold.apply(&self.rows, &fact.fact())
     }
 
-    fn flush(&mut self) -> Result<(), ProjectionError> {
+    pub(super) fn flush(&mut self) -> Result<(), ProjectionError> {
         let mut ops = Vec::new();
         self.fold.flush(&mut ops)?;
         self.rows.write(ops);
@@ -128,7 +129,7 @@ impl Replay {
             "state_digest".to_owned(),
             json!(hex::encode(self.state.digest())),
         );
-        moment.insert("keys".to_owned(), self.keys());
+        moment.insert("keys".to_owned(), keys_value(&self.state));
         match self.room {
             Some(room) => {
                 moment.insert("room".to_owned(), self.one_room(room)?);
@@ -138,31 +139,6 @@ impl Replay {
             }
         }
         Ok(Value::Object(moment))
-    }
-
-    fn keys(&self) -> Value {
-        let keys = self.state.keys();
-        let epochs: Map<String, Value> = keys
-            .epochs()
-            .iter()
-            .map(|epoch| {
-                let value = json!({"since": epoch.since, "vkey": epoch.vkey});
-                (epoch.epoch.to_string(), value)
-            })
-            .collect();
-        let api: Map<String, Value> = keys
-            .api_keys()
-            .map(|key| {
-                let value = json!({
-                    "agent": key.agent.as_ref().map(AgentName::as_str),
-                    "label": key.label,
-                    "is_revoked": key.revoked,
-                    "scopes": key.scopes,
-                });
-                (key.id.as_str().to_owned(), value)
-            })
-            .collect();
-        json!({"epochs": epochs, "api": api})
     }
 
     fn all_rooms(&self) -> Result<Value, ProjectionError> {
@@ -180,13 +156,7 @@ impl Replay {
         }
         for (id, _) in self.state.rooms() {
             if let Some(grave) = view.erased(id)? {
-                let value = json!({
-                    "created_at": grave.created_at.to_string(),
-                    "erased_at": grave.erased_at.to_string(),
-                    "is_erased": true,
-                    "messages": grave.message_count,
-                });
-                rooms.insert(id.to_string(), value);
+                rooms.insert(id.to_string(), grave_value(&grave));
             }
         }
         Ok(Value::Object(rooms))
@@ -231,7 +201,43 @@ impl Replay {
     }
 }
 
-fn room_value(row: &RoomRow) -> Value {
+/// Key epochs and API keys.
+pub(super) fn keys_value(state: &State) -> Value {
+    let keys = state.keys();
+    let epochs: Map<String, Value> = keys
+        .epochs()
+        .iter()
+        .map(|epoch| {
+            let value = json!({"since": epoch.since, "vkey": epoch.vkey});
+            (epoch.epoch.to_string(), value)
+        })
+        .collect();
+    let api: Map<String, Value> = keys
+        .api_keys()
+        .map(|key| {
+            let value = json!({
+                "agent": key.agent.as_ref().map(AgentName::as_str),
+                "label": key.label,
+                "is_revoked": key.revoked,
+                "scopes": key.scopes,
+            });
+            (key.id.as_str().to_owned(), value)
+        })
+        .collect();
+    json!({"epochs": epochs, "api": api})
+}
+
+/// What is left of an erased room.
+pub(super) fn grave_value(grave: &ErasedRoomRow) -> Value {
+    json!({
+        "created_at": grave.created_at.to_string(),
+        "erased_at": grave.erased_at.to_string(),
+        "is_erased": true,
+        "messages": grave.message_count,
+    })
+}
+
+pub(super) fn room_value(row: &RoomRow) -> Value {
     json!({
         "agents": row.agent_count,
         "created_at": row.created_at.to_string(),
@@ -250,14 +256,14 @@ fn room_value(row: &RoomRow) -> Value {
     })
 }
 
-fn agent_value(row: &AgentRow) -> Value {
+pub(super) fn agent_value(row: &AgentRow) -> Value {
     json!({
         "has_posted": row.has_posted,
         "member_since": row.member_since.map(|at| at.to_string()),
     })
 }
 
-fn message_value(message: &Message) -> Value {
+pub(super) fn message_value(message: &Message) -> Value {
     let row = &message.row;
     if row.is_erased {
         return json!({"is_erased": true, "seq": row.seq, "at": row.at.to_string()});

@@ -68,19 +68,20 @@ pub fn to_text(record: &Record) -> Result<String, OfflineError> {
     Ok(text)
 }
 
-/// A record on one line: seq, time, type, stream, actor, and what it says.
-pub fn to_line(record: &Record) -> Result<String, OfflineError> {
+/// What the cells of [`to_cells`] are.
+pub const CELLS: [&str; 6] = ["SEQ", "AT", "TYPE", "STREAM", "ACTOR", "SAYS"];
+
+/// A record on one line: seq, time, type, stream, actor, and what it says. Not neutralised.
+pub fn to_cells(record: &Record) -> Result<[String; 6], OfflineError> {
     let envelope = parse(record)?;
-    let line = format!(
-        "{:>8}  {}  {:<21} {}  {}  {}",
-        envelope.seq,
-        envelope.at,
-        envelope.kind,
-        envelope.stream,
-        envelope.actor,
-        summary(record)
-    );
-    Ok(printable(line.trim_end()).into_owned())
+    Ok([
+        envelope.seq.to_string(),
+        envelope.at.to_string(),
+        envelope.kind.to_string(),
+        envelope.stream.to_string(),
+        envelope.actor.to_string(),
+        summary(record),
+    ])
 }
 
 fn parse(record: &Record) -> Result<Envelope<'_>, OfflineError> {
@@ -130,12 +131,11 @@ fn room_summary(event: &room::Event) -> String {
             )
         }
         room::Event::BodiesErased(range) => {
-            format!(
-                "positions {}-{}: {}",
-                range.first,
-                range.last,
-                range.reason.as_str()
-            )
+            let place = match (range.first, range.last) {
+                (first, last) if first == last => format!("position {first}"),
+                (first, last) => format!("positions {first}-{last}"),
+            };
+            format!("{place}: {}", range.reason.as_str())
         }
         room::Event::Closed(closed) => closed.reason.as_str().to_owned(),
         room::Event::Erased(erased) => erased.reason.as_str().to_owned(),

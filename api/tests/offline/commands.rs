@@ -6,7 +6,7 @@ use minutebook_eventlog::store::{META_SPACE, RowOp};
 
 use crate::harness::{Ran, Raw, TestLog, minutebook, room_id, small};
 
-const ROOM_0: &str = "a0000000-0000-4000-8000-000000000000";
+pub(crate) const ROOM_0: &str = "a0000000-0000-4000-8000-000000000000";
 
 /// Runs a command on the small log.
 fn run(args: &[&str]) -> Ran {
@@ -14,7 +14,7 @@ fn run(args: &[&str]) -> Ran {
     minutebook(log.close(), args)
 }
 
-fn out(args: &[&str]) -> String {
+pub(crate) fn out(args: &[&str]) -> String {
     let ran = run(args);
     assert_eq!(ran.exit, Exit::Ok, "{}", ran.err);
     ran.out
@@ -223,12 +223,25 @@ fn a_directory_in_use_is_refused_with_its_holder() {
     let mut log = small();
     let dir = log.close().to_owned();
     let _raw = Raw::open(&dir);
-    for args in [
-        &["projections", "status"][..],
-        &["log", "tail"],
-        &["keys", "list"],
+    for (args, route) in [
+        (&["projections", "status"][..], "GET /metrics"),
+        (&["log", "tail"], "GET /api/events follows"),
+        (
+            &["log", "tail", "--room", ROOM_0],
+            "GET /api/events?room_id=a0000000-",
+        ),
+        (&["log", "show", "7"], "GET /api/events?since=6"),
+        (&["log", "export"], "GET /api/log/bundle gives"),
+        (
+            &["log", "export", "--room", ROOM_0],
+            "GET /api/log/bundle?room=a0000000-",
+        ),
+        (&["replay", "--until", "1"], "GET /api/log/bundle"),
+        (&["keys", "list"], "GET /api/keys"),
+        (&["agents", "list"], "GET /api/agents/{name}/keys"),
     ] {
         let ran = minutebook(&dir, args);
+        assert!(ran.err.contains(route), "{}", ran.err);
         assert_eq!(ran.exit, Exit::Unavailable, "{}", ran.err);
         let pid = std::process::id().to_string();
         assert!(
@@ -237,8 +250,9 @@ fn a_directory_in_use_is_refused_with_its_holder() {
             ran.err
         );
     }
-    let issue = ["keys", "issue", "--label", "x", "--scope", "agent"];
-    assert_eq!(minutebook(&dir, &issue).exit, Exit::Unavailable);
+    let issue = minutebook(&dir, &["keys", "issue", "--label", "x", "--scope", "agent"]);
+    assert_eq!(issue.exit, Exit::Unavailable);
+    assert!(issue.err.contains("POST /api/keys"), "{}", issue.err);
 }
 
 #[test]
@@ -292,6 +306,26 @@ fn a_wrong_command_line_is_exit_code_64() {
             "the scopes are:",
         ),
         (&["agents", "enrol", "ann", "12"], "64 hex digits"),
+        (&["replay"], "--until"),
+        (
+            &["replay", "--step", "--from", "5", "--until", "4"],
+            "nothing between",
+        ),
+        (&["replay", "--until", "5", "--from", "4"], "--step"),
+        (
+            &["bisect", "--room", ROOM_0, "--where", "cats = 3"],
+            "at \"cats\": expected room.open",
+        ),
+        (&["serve", "--http", "example.org:1"], "it takes IP:PORT"),
+        (
+            &["serve", "--http", "192.0.2.1:1", "--open"],
+            "cannot listen on 192.0.2.1:1",
+        ),
+        (
+            &["serve", "--origin", "a b"],
+            "a log's origin is the name of its key",
+        ),
+        (&["serve", "--open", "--require-key"], "contradict"),
     ] {
         refused(args, Exit::Usage, message);
     }
@@ -308,6 +342,18 @@ fn what_is_not_there_is_exit_code_1() {
         (
             &["replay", "--until", "11"],
             "there is no seq 11: the log ends at 10",
+        ),
+        (
+            &["replay", "--step", "--until", "11"],
+            "there is no seq 11: the log ends at 10",
+        ),
+        (
+            &["bisect", "--room", other, "--where", "room.open"],
+            "there is no room",
+        ),
+        (
+            &["bisect", "--room", ROOM_0, "--where", "room.closed"],
+            "it holds after none of the room's 4 records up to seq 10",
         ),
         (&["log", "tail", "--room", other], "there is no room"),
         (&["log", "export", "--room", other], "there is no room"),

@@ -165,6 +165,38 @@ impl TestLog {
         ));
     }
 
+    /// An act of an agent in a room.
+    fn act(&mut self, number: u32, agent: &str, act: impl FnOnce(AgentName) -> room::Command) {
+        let agent = AgentName::parse(agent).unwrap();
+        let command = Command::Room(room_id(number), act(agent.clone()));
+        self.commit(vec![(Actor::Agent(agent), command)]);
+    }
+
+    pub(crate) fn join(&mut self, number: u32, agent: &str) {
+        self.act(number, agent, |agent| {
+            room::Command::Join(room::Joined { agent })
+        });
+    }
+
+    pub(crate) fn leave(&mut self, number: u32, agent: &str) {
+        self.act(number, agent, |agent| {
+            let how = room::Leaving::Asked;
+            room::Command::Leave(room::Left { agent, how })
+        });
+    }
+
+    pub(crate) fn rename(&mut self, number: u32, name: Option<&str>) {
+        let name = name.map(|name| RoomName::parse(name).unwrap());
+        let command = room::Command::Rename(room::Renamed { name });
+        self.owner(Command::Room(room_id(number), command));
+    }
+
+    pub(crate) fn close_room(&mut self, number: u32) {
+        let reason = Reason::parse("agreed").unwrap();
+        let command = room::Command::Close(room::Closed { reason });
+        self.owner(Command::Room(room_id(number), command));
+    }
+
     pub(crate) fn erase_room(&mut self, number: u32) {
         let reason = Reason::parse("done with").unwrap();
         let command = room::Command::Erase(room::Erased { reason });

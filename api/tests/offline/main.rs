@@ -10,3 +10,5 @@ mod commands;
 mod export;
 mod generations;
 mod harness;
+mod moments;
+mod programs;

@@ -19,6 +19,10 @@ Examples:
   # Also exclude that records the log once signed were cut off or rewritten
   minutebook-verify log.bundle --key VKEY --anchor saved.checkpoint --receipt mine.tlog-proof
 
+  # The key may stand in a file
+  curl -s URL/api/arbiter/pubkey | jq -r .vkey > log.vkey
+  minutebook-verify log.bundle --key log.vkey
+
   # Demand the cosignatures of a quorum of witnesses (C2SP tlog-policy)
   curl -s URL/api/log/bundle | minutebook-verify - --policy trust.policy --json
 
@@ -54,8 +58,15 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Compare two checkpoints, receipts or bundles of one log: consistent, or a proof of a fork
+    #[command(after_help = "Examples:\n  \
+        minutebook-verify compare theirs.checkpoint ours.bundle --key VKEY --out fork.proof\n  \
+        minutebook-verify compare --check fork.proof --key VKEY\n\n\
+        Exit codes: 0 consistent, 1 a fork, 2 unknown, 64 usage, 65 unreadable")]
     Compare(CompareArgs),
     /// Make a tampered copy of a bundle, to see what the verifier says about it
+    #[command(after_help = "Examples:\n  minutebook-verify tamper --list\n  \
+        minutebook-verify tamper edit-payload log.bundle bad.bundle --seq 7\n  \
+        minutebook-verify tamper rewrite log.bundle bad.bundle --key-file arbiter.key")]
     Tamper(TamperArgs),
 }
 
@@ -93,7 +104,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, clap::Args)]
 #[group(id = "trust", multiple = false)]
 pub(crate) struct TrustArgs {
-    /// The log's key (C2SP vkey): its first, or a later one
+    /// The log's key (C2SP vkey), its first or a later one; or a file that holds it
     #[arg(long, value_name = "VKEY")]
     pub(crate) key: Option<String>,
     /// A C2SP tlog-policy file: the log's key, witnesses and the quorum to demand
@@ -148,5 +159,17 @@ mod tests {
     #[test]
     fn arguments_are_consistent() {
         <Args as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_has_an_example() {
+        let mut root = <Args as clap::CommandFactory>::command();
+        root.build();
+        let ours = |one: &&clap::Command| one.get_name() != "help";
+        let subcommands: Vec<_> = root.get_subcommands().filter(ours).cloned().collect();
+        for mut command in subcommands.into_iter().chain([root]) {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Examples:\n"), "{}", command.get_name());
+        }
     }
 }

@@ -22,6 +22,8 @@ use super::{
 
 /// Longest policy, checkpoint or receipt file read.
 const SMALL_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a log's secret key file.
+const SEED_BYTES: usize = 32;
 /// Shorter runs show no progress.
 const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 
@@ -67,7 +69,7 @@ pub(super) fn run(args: &VerifyArgs) -> anyhow::Result<u8> {
 /// The policy that the arguments name.
 pub(super) fn policy(args: &TrustArgs) -> anyhow::Result<Policy> {
     match (&args.key, &args.policy) {
-        (Some(key), None) => Ok(Policy::of_key(key).map_err(|e| Usage(e.to_string()))?),
+        (Some(key), None) => of_key(key),
         (None, Some(path)) => {
             let file = read_small(path, SMALL_BYTES_MAX)?;
             Policy::parse(&file).with_context(|| path.display().to_string())
@@ -78,6 +80,31 @@ pub(super) fn policy(args: &TrustArgs) -> anyhow::Result<Policy> {
             Err(Usage(text.to_owned()).into())
         }
     }
+}
+
+/// The policy of one key: the argument itself, or the file it names.
+fn of_key(key: &str) -> anyhow::Result<Policy> {
+    let refused = match Policy::of_key(key) {
+        Ok(policy) => return Ok(policy),
+        Err(refused) => refused,
+    };
+    let path = Path::new(key);
+    if !path.is_file() {
+        let text = format!("{refused}. --key takes a vkey, NAME+ID+KEY, or a file that holds one");
+        return Err(Usage(text).into());
+    }
+    let file = read_small(path, SMALL_BYTES_MAX)?;
+    if file.len() == SEED_BYTES {
+        let text = format!(
+            "{key} looks like a secret key, which signs; --key takes the public vkey (a server \
+             shows it at /api/arbiter/pubkey)"
+        );
+        return Err(Usage(text).into());
+    }
+    let text = String::from_utf8_lossy(&file);
+    Policy::of_key(text.trim()).with_context(|| {
+        format!("{key} does not hold one vkey and nothing else (a policy goes with --policy)")
+    })
 }
 
 fn anchors(paths: &[PathBuf]) -> anyhow::Result<Vec<Anchor>> {

@@ -73,6 +73,7 @@ fn exit_codes_tell_clean_refuted_inconclusive_usage_and_unreadable_apart() {
     desk.put("empty", b"");
     desk.put("garbage", b"\xff\xfe\x00");
     desk.put("policy", b"log nonsense\n");
+    desk.put("vkey", format!("{key}\n").as_bytes());
     for (code, args) in [
         (0, &["log", "--key", key][..]),
         (0, &["room", "--key", key, "--quiet", "--threads", "1"]),
@@ -104,6 +105,10 @@ fn exit_codes_tell_clean_refuted_inconclusive_usage_and_unreadable_apart() {
         (64, &[]),
         (64, &["log"]),
         (64, &["log", "--key", "nonsense"]),
+        (0, &["log", "--key", "vkey"]),
+        (64, &["log", "--key", "key"]),
+        (65, &["log", "--key", "garbage"]),
+        (65, &["log", "--key", "policy"]),
         (64, &["log", "--key", key, "--policy", "policy"]),
         (64, &["log", "--key", key, "--threads", "0"]),
         (64, &["tamper", "nonsense", "log", "bad"]),

@@ -13,14 +13,17 @@ use super::super::{Failure, Global, Terminal, progress::Meter};
 use crate::offline::{OpenLog, export::Export};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  minutebook log export -o log.ndjson\n  \
+#[command(
+    after_help = "The file is for you alone (mode 600): it holds what was said in \
+    private.\n\nExamples:\n  minutebook log export -o log.ndjson\n  \
     minutebook log export --room ece65b81-b46c-4fd0-af0e-8621a7151968 -o room.ndjson\n  \
     minutebook log export | gzip > log.ndjson.gz\n  \
-    minutebook-verify log.ndjson --key VKEY")]
+    minutebook-verify log.ndjson --key VKEY"
+)]
 pub(crate) struct ExportArgs {
     /// Only this room, with the receipts that tie it to the log
     #[arg(long, value_name = "UUID", value_parser = super::room_id)]
-    room: Option<RoomId>,
+    pub(super) room: Option<RoomId>,
     /// Write to this file, which must not exist; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -106,6 +109,6 @@ fn each_chunk<'t>(
         take(terminal, &chunk)?;
         meter.at(terminal, export.written(), until);
     }
-    terminal.note(&meter.finish(export.written()));
+    meter.finish(terminal, export.written());
     Ok(())
 }

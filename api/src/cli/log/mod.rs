@@ -19,6 +19,29 @@ pub(crate) enum LogCommand {
     Export(export::ExportArgs),
 }
 
+impl LogCommand {
+    /// See [`super::route`].
+    pub(super) fn route(&self) -> String {
+        let room = |room: &Option<RoomId>, name| {
+            room.map_or_else(String::new, |room| format!("?{name}={room}"))
+        };
+        match self {
+            Self::Show(args) => {
+                let before = args.seq.saturating_sub(1);
+                format!("GET /api/events?since={before} begins with the same event")
+            }
+            Self::Tail(args) => {
+                let query = room(&args.room, "room_id");
+                format!("GET /api/events{query} follows the same events")
+            }
+            Self::Export(args) => {
+                let query = room(&args.room, "room");
+                format!("GET /api/log/bundle{query} gives the same")
+            }
+        }
+    }
+}
+
 pub(crate) fn run(
     command: &LogCommand,
     global: &Global,

@@ -9,7 +9,7 @@ use crate::offline::{OfflineError, OpenLog, records};
 pub(crate) struct ShowArgs {
     /// Its seq: 1 is the first record
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    seq: u64,
+    pub(super) seq: u64,
 }
 
 pub(super) fn run(

@@ -8,7 +8,7 @@ use minutebook_eventlog::{
     store::Page,
 };
 
-use super::super::{Failure, Global, Terminal};
+use super::super::{Failure, Global, Terminal, table::Table};
 use crate::offline::{OfflineError, OpenLog, records, streams::last_position};
 
 /// Records read at a time.
@@ -25,7 +25,7 @@ pub(crate) struct TailArgs {
     count: u32,
     /// Only of this room
     #[arg(long, value_name = "UUID", value_parser = super::room_id)]
-    room: Option<RoomId>,
+    pub(super) room: Option<RoomId>,
     /// Only of this type, as `room.message_posted`
     #[arg(long = "type", value_name = "TYPE", value_parser = kind)]
     kind: Option<EventKind>,
@@ -47,14 +47,17 @@ pub(super) fn run(
     global: &Global,
     terminal: &mut Terminal<'_>,
 ) -> Result<(), Failure> {
-    for record in newest(args, log)? {
-        if global.json {
-            terminal.json_line(&records::to_json(&record)?)?;
-        } else {
-            terminal.line(&records::to_line(&record)?)?;
-        }
+    let records = newest(args, log)?;
+    if global.json {
+        return records
+            .iter()
+            .try_for_each(|record| terminal.json_line(&records::to_json(record)?));
     }
-    Ok(())
+    let mut table = Table::new(records::CELLS);
+    for record in &records {
+        table.row(records::to_cells(record)?);
+    }
+    table.print(terminal)
 }
 
 /// Reads backwards, page by page, until there are enough.
