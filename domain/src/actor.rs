@@ -3,10 +3,8 @@
 use std::fmt;
 
 use crate::{
-    ids::KeyId,
-    limits::SERVICE_NAME_BYTES_MAX,
-    rejection::Rejection,
-    text::{AgentName, Recorded as _},
+    ids::KeyId, limits::SERVICE_NAME_BYTES_MAX, newtype::Recorded as _, rejection::Rejection,
+    text::AgentName,
 };
 
 /// The envelope's `actor`.

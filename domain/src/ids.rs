@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::hex_text;
+use crate::{
+    hex_text,
+    newtype::{Recorded, recorded_text},
+};
 
 /// A room's UUID. For a private room it is also the key to it.
 #[derive(
@@ -95,24 +97,10 @@ impl fmt::Display for StreamId {
     }
 }
 
-/// Public name of an API key, `k_` and 16 lower-case hex digits; not the secret.
-#[derive(
-    Clone,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    rkyv::Archive,
-    rkyv::Serialize,
-    rkyv::Deserialize,
-)]
-#[rkyv(derive(PartialEq, Eq, PartialOrd, Ord))]
-#[serde(try_from = "String")]
-pub struct KeyId(String);
+recorded_text! {
+    /// Public name of an API key, `k_` and 16 lower-case hex digits; not the secret.
+    KeyId
+}
 
 impl KeyId {
     /// Parses the one form of a key id.
@@ -121,23 +109,19 @@ impl KeyId {
         let lower_hex = digits.len() == 16 && hex_text::is_lower_hex(digits);
         lower_hex.then(|| Self(text.to_owned()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// Not the one form of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an API key's id: `k_` and 16 lower-case hex digits")]
-pub struct BadKeyId;
+pub(crate) struct BadKeyId;
 
-impl TryFrom<String> for KeyId {
+impl Recorded for KeyId {
     type Error = BadKeyId;
+    const WHAT: &str = "an API key's id";
 
-    fn try_from(text: String) -> Result<Self, BadKeyId> {
-        Self::parse(&text).ok_or(BadKeyId)
+    fn recorded(text: &str) -> Result<Self, BadKeyId> {
+        Self::parse(text).ok_or(BadKeyId)
     }
 }
 
@@ -178,7 +162,10 @@ mod tests {
 
     #[test]
     fn a_key_id_has_one_spelling() {
-        assert!(KeyId::parse("k_0123456789abcdef").is_some());
+        let id = KeyId::parse("k_0123456789abcdef").unwrap();
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, "\"k_0123456789abcdef\"");
+        assert_eq!(serde_json::from_str::<KeyId>(&json).unwrap(), id);
         for other in [
             "",
             "k_",
@@ -187,6 +174,9 @@ mod tests {
             "k-0123456789abcdef",
         ] {
             assert_eq!(KeyId::parse(other), None, "{other}");
+            let read = serde_json::from_str::<KeyId>(&format!("\"{other}\""));
+            let error = read.unwrap_err().to_string();
+            assert!(error.starts_with("not an API key's id"), "{other}: {error}");
         }
     }
 }

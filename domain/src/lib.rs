@@ -33,6 +33,7 @@ mod command;
 mod ed25519;
 mod event;
 mod hex_text;
+mod newtype;
 mod rules;
 mod state;
 #[cfg(test)]

@@ -55,13 +55,6 @@ impl State {
         self.rooms.iter().map(|(id, room)| (*id, room))
     }
 
-    /// The room of exactly this name.
-    pub fn room_named(&self, name: &RoomName) -> Option<RoomId> {
-        let keys = Lookalikes::of(name.as_str());
-        let id = self.by_name.get(&keys.by_case)?;
-        (self.room(id)?.name() == Some(name)).then_some(*id)
-    }
-
     /// The log's and the agents' keys.
     pub fn keys(&self) -> &KeysState {
         &self.keys

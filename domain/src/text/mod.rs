@@ -11,39 +11,29 @@
 mod skeleton;
 pub mod unicode;
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, Serialize, de};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::{limits, rejection::Rejection};
+use crate::{
+    limits,
+    newtype::{Recorded, recorded_text},
+    rejection::Rejection,
+};
 
 pub(crate) use skeleton::Lookalikes;
 
-/// A text that has one lawful form in a record.
-pub(crate) trait Recorded: Sized {
-    /// Takes a text from a record: it must be as the constructor would have made it.
-    fn recorded(text: &str) -> Result<Self, Rejection>;
-}
-
 macro_rules! bounded_text {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-        #[rkyv(derive(PartialEq, Eq, PartialOrd, Ord))]
-        pub struct $name(String);
-
-        impl $name {
-            const WHAT: &str = $what;
-
-            /// The text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
+        recorded_text! {
+            $(#[$doc])*
+            $name
         }
 
         impl Recorded for $name {
+            type Error = Rejection;
+            const WHAT: &str = $what;
+
             fn recorded(text: &str) -> Result<Self, Rejection> {
                 let parsed = Self::parse(text)?;
                 if parsed.0 != text {
@@ -57,28 +47,6 @@ macro_rules! bounded_text {
             type Error = Rejection;
             fn try_from(text: String) -> Result<Self, Rejection> {
                 Self::parse(&text)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct AsRecorded;
-                impl de::Visitor<'_> for AsRecorded {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($name::WHAT)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        $name::recorded(text).map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_str(AsRecorded)
             }
         }
     };

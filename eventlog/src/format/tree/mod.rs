@@ -14,7 +14,7 @@ mod verify;
 pub use frontier::Frontier;
 pub use path::{TileLevel, TilePath};
 pub use prove::{ProveError, TileSource, consistency_proof, inclusion_proof, subtree_root};
-pub use tiles::{TILE_BYTES, TILE_WIDTH, Tile, Tiler, TilerView};
+pub use tiles::{TILE_BYTES, TILE_WIDTH, Tile, Tiler};
 pub use verify::{TreeError, inclusion_root, verify_consistency, verify_inclusion};
 
 #[cfg(test)]

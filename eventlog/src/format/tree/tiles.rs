@@ -114,45 +114,6 @@ impl Tiler {
             .get(usize::from(level))
             .map_or(&[], Vec::as_slice)
     }
-
-    /// The stored tiles and this tiler's partial ones as one source: with it a proof at the
-    /// newest size reads one tile per level and no leaf.
-    pub const fn view<'a, S: TileSource>(&'a self, stored: &'a S) -> TilerView<'a, S> {
-        TilerView {
-            tiler: self,
-            stored,
-        }
-    }
-}
-
-/// See [`Tiler::view`].
-#[derive(Debug)]
-pub struct TilerView<'a, S> {
-    tiler: &'a Tiler,
-    stored: &'a S,
-}
-
-impl<S: TileSource> TileSource for TilerView<'_, S> {
-    type Error = S::Error;
-
-    fn tile(&self, level: u8, index: u64) -> Result<Option<Vec<u8>>, S::Error> {
-        let right_edge = self
-            .tiler
-            .size
-            .checked_shr(8 * (u32::from(level) + 1))
-            .unwrap_or(0);
-        if index == right_edge {
-            let hashes = self.tiler.partial(level);
-            return Ok(Some(
-                hashes.iter().flat_map(|hash| *hash.as_bytes()).collect(),
-            ));
-        }
-        self.stored.tile(level, index)
-    }
-
-    fn leaves(&self, first: u64, count: u16) -> Result<Vec<Hash>, S::Error> {
-        self.stored.leaves(first, count)
-    }
 }
 
 fn partial_tile<S: TileSource>(
