@@ -271,8 +271,8 @@ impl<'a> LogCheck<'a> {
         if position < self.trusted_size() {
             let size = self.trusted_size();
             let text = format!(
-                "the log ends at record {position}, but it was verified up to record {size} before: \
-                 the end was cut off, or an older state was put back"
+                "the log ends at record {position}, but it was verified up to record {size} \
+                 before: the end was cut off, or an older state was put back"
             );
             let finding = Finding::new(Code::TruncatedBelowAnchor, text);
             self.core.findings.push(finding.range(position + 1, size));

@@ -66,8 +66,8 @@ impl RoomCheck<'_> {
         let size = newest.head.size;
         if head.size > size {
             let text = format!(
-                "the bundle is of the log up to record {size}, but anchor {label} shows that it was \
-                 already signed up to record {}: an older state was put back",
+                "the bundle is of the log up to record {size}, but anchor {label} shows that it \
+                 was already signed up to record {}: an older state was put back",
                 head.size
             );
             let finding = Finding::new(Code::TruncatedBelowAnchor, text);
