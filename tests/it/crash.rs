@@ -46,6 +46,7 @@ fn submission(key: &str, command: room::Command) -> Submission {
         actor: Actor::Agent(AgentName::parse("alice").unwrap()),
         idempotency: Some(Idempotency {
             key: key.to_owned(),
+            asker: String::new(),
             request,
         }),
         cause: None,

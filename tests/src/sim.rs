@@ -350,6 +350,7 @@ fn submission(wish: &Wish) -> Result<Submission> {
         actor: wish.actor.clone(),
         idempotency: Some(Idempotency {
             key: wish.key.clone(),
+            asker: String::new(),
             request: half,
         }),
         cause: None,

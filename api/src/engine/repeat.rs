@@ -53,7 +53,8 @@ impl Handle {
     }
 }
 
-/// First 16 bytes of BLAKE3(actor 0x00 scope 0x00 key): who asked, for what, under which name.
+/// First 16 bytes of BLAKE3(actor 0x00 scope 0x00 key [0x00 asker]): who asked, for what, under
+/// which name. A key holds no NUL, so no two of these read alike.
 pub(super) fn index_key(actor: &Actor, scope: &str, id: &Idempotency) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(actor.to_string().as_bytes());
@@ -61,6 +62,10 @@ pub(super) fn index_key(actor: &Actor, scope: &str, id: &Idempotency) -> [u8; 16
     hasher.update(scope.as_bytes());
     hasher.update(&[0]);
     hasher.update(id.key.as_bytes());
+    if !id.asker.is_empty() {
+        hasher.update(&[0]);
+        hasher.update(id.asker.as_bytes());
+    }
     let mut key = [0; 16];
     hasher.finalize_xof().fill(&mut key);
     key

@@ -21,6 +21,9 @@ pub struct Submission {
 pub struct Idempotency {
     /// The client's key, 1 to 200 visible ASCII characters.
     pub key: String,
+    /// What tells askers apart who are one actor, such as all who come without an API key: only
+    /// the one who sent the key first is answered again. Empty when the actor says it all.
+    pub asker: String,
     /// First half of the BLAKE3 of the request (method, path, body).
     pub request: [u8; 16],
 }

@@ -88,7 +88,7 @@ impl App {
             .extensions
             .get::<Peer>()
             .map_or(([0, 0, 0, 0], 0).into(), |peer| peer.0);
-        Client::of(peer, &parts.headers, &self.config.trusted_proxies)
+        Client::of(peer, parts, &self.config.trusted_proxies)
     }
 
     /// Reads more than a point or a short page: on a thread that may wait for the disk, so that
@@ -121,7 +121,7 @@ impl App {
 
     /// `http://host` for addresses in answers.
     pub fn base_url(&self, parts: &Parts) -> String {
-        base_url(&parts.headers, self.bound)
+        base_url(parts, self.bound)
     }
 
     /// A place for a long answer, or an error when all are taken.

@@ -12,6 +12,9 @@ pub const SEQ_HEADER: HeaderName = HeaderName::from_static("minutebook-seq");
 /// Longest key.
 const KEY_BYTES_MAX: usize = 200;
 
+/// Shortest key that is a secret: 16 characters, as a UUID without its hyphens has twice.
+pub const SECRET_KEY_BYTES_MIN: usize = 16;
+
 const BAD_KEY: &str = "must be one value of 1 to 200 visible ASCII characters";
 
 /// The client's key with the request's fingerprint: method, path and body.
@@ -37,8 +40,18 @@ pub fn read(
     };
     Ok(Some(Idempotency {
         key: key.to_owned(),
+        asker: String::new(),
         request: fingerprint(method, path, body),
     }))
+}
+
+/// The error about a key that a stranger might guess, where the answer to a repeat is a secret.
+pub fn guessable() -> Invalid {
+    let problem = format!(
+        "must be {SECRET_KEY_BYTES_MIN} characters or more without an API key, and nobody's to \
+         guess: whoever repeats it is shown the room. A UUID will do"
+    );
+    Invalid::field("header.Idempotency-Key", problem)
 }
 
 fn fingerprint(method: &Method, path: &str, body: &[u8]) -> [u8; 16] {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use tower::util::MapResponseLayer;
@@ -53,7 +54,7 @@ impl Routes {
         let refused = Arc::clone(&unknown);
         let router = router
             .fallback(move |State(app): State<Shared>, request: Request| {
-                let response = not_found(&app, &request, &paths);
+                let response = not_found(&app, &request.into_parts().0, &paths);
                 unknown.count(response.status().as_u16());
                 std::future::ready(response)
             })
@@ -87,15 +88,15 @@ fn name(paths: &Paths) -> (String, String) {
 }
 
 /// 404, or 307 when the path without its slashes at the end is a route.
-fn not_found(app: &Shared, request: &Request, paths: &[String]) -> Response<Body> {
-    let uri = request.uri();
+fn not_found(app: &Shared, request: &Parts, paths: &[String]) -> Response<Body> {
+    let uri = &request.uri;
     let bare = uri.path().trim_end_matches('/');
     if bare.len() < uri.path().len() && paths.iter().any(|path| docs::matches(path, bare)) {
         let query = uri
             .query()
             .map(|query| format!("?{query}"))
             .unwrap_or_default();
-        let host = base_url(request.headers(), app.bound);
+        let host = base_url(request, app.bound);
         if let Ok(location) = HeaderValue::from_str(&format!("{host}{bare}{query}")) {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;

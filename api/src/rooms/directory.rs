@@ -35,8 +35,9 @@ const NOBODY: &str = "anonymous";
         (status = 503, body = crate::error::Problem<'_>, description = "Try again"),
     ))]
 pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Reply {
-    let write = Write::read(app, request).await?;
+    let mut write = Write::read(app, request).await?;
     write.caller.needs(Scope::Agent)?;
+    write.keep_repeats_private()?;
     let new = write.fields(NewRoom::read)?;
     let actor = opener(&write.caller, new.agent.as_deref());
     if let Ok(actor) = &actor

@@ -11,6 +11,7 @@ use crate::auth::Caller;
 use crate::engine::{Committed, CommittedEvent, Idempotency, Submission, SubmitError, Target};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::{App, Shared};
+use crate::http::client::limit_key;
 use crate::http::fields::{Fields, Invalid, refuse_unpaired};
 use crate::http::{body, idempotency};
 
@@ -62,6 +63,21 @@ impl Write {
         let value = read(&Fields::of(&document)?)?;
         refuse_unpaired(&document)?;
         Ok(value)
+    }
+
+    /// Keeps the answer to a repeat from others than the one who asked first, for a write whose
+    /// answer is a secret. All who come without an API key are one actor, so among them the key
+    /// must be hard to guess, and counts together with the address: behind one address there may
+    /// be many, and what many choose is guessed.
+    pub(super) fn keep_repeats_private(&mut self) -> Result<(), ApiError> {
+        let (Caller::Anonymous, Some(id)) = (&self.caller, &mut self.idempotency) else {
+            return Ok(());
+        };
+        if id.key.len() < idempotency::SECRET_KEY_BYTES_MIN {
+            return Err(idempotency::guessable().into());
+        }
+        id.asker = hex::encode(limit_key(self.app.client(&self.parts).addr));
+        Ok(())
     }
 
     /// What was done when this request came first, if it repeats one. A handler asks as soon as it

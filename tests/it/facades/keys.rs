@@ -163,6 +163,47 @@ fn privileges_of_this_machine_are_not_lent_to_proxies_and_foreign_pages() {
 }
 
 #[test]
+fn a_request_that_does_not_say_clearly_whom_it_asks_is_not_the_owners() {
+    let here = Here::start();
+    let addr = here.addr();
+    let status = |head: String| {
+        let mut connection = here.connect();
+        connection.send_raw(head.as_bytes()).unwrap();
+        connection.read_answer(false).unwrap().status
+    };
+    let keys =
+        |version: &str, hosts: &str| status(format!("GET /api/keys {version}\r\n{hosts}\r\n"));
+    let own = format!("Host: {addr}\r\n");
+    assert_eq!(keys("HTTP/1.1", &own), 200);
+    assert_eq!(
+        keys("HTTP/1.0", &own),
+        403,
+        "a proxy that says nothing of itself"
+    );
+    for hosts in [
+        "",
+        "Host:\r\n",
+        "Host: localhost/\r\n",
+        "Host: localhost:\r\n",
+        "Host: localhost@evil.example\r\n",
+        "Host: evil.example\r\nHost: localhost\r\n",
+        "Host: localhost\r\nHost: evil.example\r\n",
+        "Host: localhost\r\nHost: localhost\r\n",
+        "Host: \u{e9}\r\n",
+    ] {
+        assert_eq!(keys("HTTP/1.1", hosts), 403, "{hosts:?}");
+    }
+    let target = |target: &str| status(format!("GET {target} HTTP/1.1\r\n{own}\r\n"));
+    assert_eq!(target(&format!("http://{addr}/api/keys")), 200);
+    for other in [
+        "http://evil.example/api/keys",
+        "http://localhost:1/api/keys",
+    ] {
+        assert_eq!(target(other), 403, "{other}");
+    }
+}
+
+#[test]
 fn an_enrolled_key_marks_its_agents_messages() {
     let here = Here::start();
     let pubkey = "d04ab232742bb4ab3a1368bd4615e4e6d0224ab71a016baf8520a332c9778737";

@@ -42,6 +42,7 @@ fn posted_long_ago(here: &Here, id: &str, path: &str, body: &str) {
         actor: Actor::Agent(agent),
         idempotency: Some(Idempotency {
             key: "k".to_owned(),
+            asker: String::new(),
             request,
         }),
         cause: None,
@@ -136,4 +137,71 @@ fn what_was_done_in_a_room_is_answered_again_when_it_is_gone() {
         (again.status, again.json()["log_seq"].as_u64()),
         (200, Some(6))
     );
+}
+
+/// Somebody elsewhere without an API key, behind a proxy that is trusted.
+fn from(addr: &'static str) -> (&'static str, &'static str) {
+    ("x-forwarded-for", addr)
+}
+
+#[test]
+fn a_strangers_repeat_of_a_keyless_opening_never_shows_the_first_callers_room() {
+    let here = Here::with(|config| config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]);
+    let open = |key: &str, asker| {
+        let headers = [JSON, ("idempotency-key", key), asker];
+        here.ask("POST", "/api/rooms", &headers, "{}")
+    };
+    let key = "c0ffee00-0000-4000-8000-000000000001";
+    let first = open(key, from("9.9.9.9"));
+    assert_eq!(first.status, 201, "{}", first.text());
+    let again = open(key, from("9.9.9.9"));
+    assert_eq!(again.text(), first.text(), "the honest retry is answered");
+    // Another address, or the owner at the keyboard, is somebody else.
+    for stranger in [from("9.9.9.8"), ("accept", "*/*")] {
+        let other = open(key, stranger);
+        assert_eq!(other.status, 201);
+        assert_ne!(other.json()["uuid"], first.json()["uuid"]);
+    }
+    // One network of IPv6 is one address, whichever of its own the caller has at the moment.
+    let v6 = open(key, from("2001:db8::1")).text();
+    assert_eq!(open(key, from("2001:db8::2")).text(), v6);
+    assert_ne!(open(key, from("2001:db8:0:1::1")).text(), v6);
+    // What anybody might choose is no secret, also not behind the same address.
+    for guessable in ["1", "retry", "create-room-001"] {
+        let refused = open(guessable, from("9.9.9.9"));
+        assert_eq!(refused.status, 400);
+        let text = detail(&refused);
+        assert!(
+            text.starts_with("header.Idempotency-Key: must be 16 characters or more"),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        open("retry", ("accept", "*/*")).status,
+        201,
+        "on this machine all is one's own"
+    );
+}
+
+#[test]
+fn a_keyed_callers_short_key_is_his_own() {
+    let here = Here::start();
+    let issue = r#"{"label":"a","scopes":["agent"]}"#;
+    let open = |secret: &str| {
+        let bearer = format!("Bearer {secret}");
+        let headers = [
+            KEYED[0],
+            KEYED[1],
+            ("authorization", bearer.as_str()),
+            from("9.9.9.9"),
+        ];
+        here.ask("POST", "/api/rooms", &headers, "{}").json()
+    };
+    let secrets = [(); 2].map(|()| {
+        let issued = here.json("POST", "/api/keys", issue).json();
+        issued["secret"].as_str().unwrap().to_owned()
+    });
+    let rooms = secrets.each_ref().map(|secret| open(secret));
+    assert_ne!(rooms[0]["uuid"], rooms[1]["uuid"]);
+    assert_eq!(open(&secrets[0]), rooms[0]);
 }
