@@ -13,6 +13,7 @@ use crate::{
     ids::StreamId,
     keys::{self, ApiKey, KeysState, Scope},
     room,
+    text::AgentName,
 };
 
 /// Whether this event may follow this state: [`intrinsic`], [`contextual`] and [`cross_stream`].
@@ -75,14 +76,31 @@ fn key_may(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Result<(), Reject
     if !key.allows(needed) {
         return Err(Rejection::KeyLacksScope { needed });
     }
-    let (Some(bound), What::Present(Event::Room(event))) = (&key.agent, what) else {
-        return Ok(());
-    };
-    match event.agent() {
-        Some(agent) if agent != bound => Err(Rejection::KeyBoundToAgent {
-            agent: bound.clone(),
-        }),
+    match &key.agent {
+        Some(agent) if !is_of(agent, what) => {
+            let agent = agent.clone();
+            Err(Rejection::KeyBoundToAgent { agent })
+        }
         Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether a key that is bound to this agent may say so: in rooms under that name only, and a key
+/// it issues is bound as it is itself, or it would speak as anybody by way of that.
+fn is_of(bound: &AgentName, what: &What<'_>) -> bool {
+    match what {
+        What::Present(Event::Room(event)) => event.agent().is_none_or(|agent| agent == bound),
+        What::Present(Event::Keys(keys::Event::ApiKeyIssued(issued))) => {
+            issued.agent.as_ref() == Some(bound)
+        }
+        What::Present(Event::Keys(
+            keys::Event::LogOpened(_)
+            | keys::Event::KeyRotated(_)
+            | keys::Event::ApiKeyRevoked(_)
+            | keys::Event::AgentKeyEnrolled(_)
+            | keys::Event::AgentKeyRevoked(_),
+        ))
+        | What::Erased(_) => true,
     }
 }
 

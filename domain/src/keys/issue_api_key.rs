@@ -124,10 +124,16 @@ pub(crate) mod tests {
     const AGENT: &[Scope] = &[Scope::Agent];
 
     pub(crate) fn rows() -> Vec<Row> {
-        [body_rows(), state_rows(), scope_rows(), acting_rows()]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            body_rows(),
+            state_rows(),
+            scope_rows(),
+            binding_rows(),
+            acting_rows(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     fn body_rows() -> Vec<Row> {
@@ -229,6 +235,32 @@ pub(crate) mod tests {
                 => key(1, issue(2, None, AGENT)) => refused(Rejection::KeyRevoked);
             "order: the key's own stream before its scope":
                 holding(AGENT) => key(1, issue(1, None, AGENT)) => refused(Rejection::KeyIdTaken);
+        }
+    }
+
+    /// Whose keys a bound key may issue: nobody hands out another's name either.
+    fn binding_rows() -> Vec<Row> {
+        let bound = |scopes: &[Scope]| [owner(issue(1, Some("alice"), scopes))];
+        let refusal = || Rejection::KeyBoundToAgent {
+            agent: name("alice"),
+        };
+        let both = &[Scope::Agent, Scope::Operator];
+        rows! {
+            "a bound operator issues keys for its agent":
+                bound(both) => key(1, issue(2, Some("alice"), AGENT)) => accepted();
+            "not for another":
+                bound(both) => key(1, issue(2, Some("bob"), AGENT)) => refused(refusal());
+            "nor for anybody": bound(both) => key(1, issue(2, None, AGENT)) => refused(refusal());
+            "whatever the key may do":
+                bound(OPERATOR) => key(1, issue(2, None, OPERATOR)) => refused(refusal());
+            "the owner's scope does not unbind":
+                bound(OWNER) => key(1, issue(2, None, OWNER)) => refused(refusal());
+            "an unbound operator binds to anybody":
+                [owner(issue(1, None, both))]
+                => key(1, issue(2, Some("bob"), AGENT)) => accepted();
+            "order: the scope before the binding":
+                bound(AGENT) => key(1, issue(2, None, AGENT))
+                => refused(Rejection::KeyLacksScope { needed: Scope::Operator });
         }
     }
 

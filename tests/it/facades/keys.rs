@@ -91,6 +91,16 @@ fn a_bound_key_speaks_as_its_agent_and_grants_no_more_than_it_has() {
     assert_eq!(grant("owner"), 403);
     assert_eq!(grant("auditor"), 403);
     assert_eq!(grant("root"), 400);
+    let bound_operator = r#"{"label":"b","scopes":["agent","operator"],"agent":"alice"}"#;
+    let (_, bound) = issue(&here, bound_operator);
+    let issue_for = |agent: &str| {
+        let body = format!(r#"{{"label":"x","scopes":["agent"],"agent":{agent}}}"#);
+        ask(&bound, "/api/keys", &body)
+    };
+    assert_eq!(issue_for(r#""alice""#).0, 201);
+    for other in ["null", r#""bob""#] {
+        assert_eq!(issue_for(other), (403, "key_bound_to_agent".to_owned()));
+    }
 }
 
 #[test]
