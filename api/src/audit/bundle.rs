@@ -11,9 +11,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 
 use super::may_read;
-use super::proofs::room_param;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::Shared;
+use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::http::views::no_room;
 use crate::offline::OfflineError;
@@ -24,7 +24,10 @@ use crate::offline::export::Export;
 /// One JSON object per line; `minutebook-verify` reads it. An export that cannot be completed is
 /// cut off, which every reader notices by the manifest's counts.
 #[utoipa::path(get, path = "/api/log/bundle", tag = "log",
-    params(("room" = Option<String>, Query, description = "The room's UUID, or the whole log")),
+    params(
+        ("room_id" = Option<String>, Query, description = "The room's UUID; none is the whole log"),
+        ("room" = Option<String>, Query, description = "The same"),
+    ),
     responses(
         (status = 200, content_type = "application/x-ndjson", body = String,
             description = "The bundle"),
@@ -36,7 +39,7 @@ use crate::offline::export::Export;
 pub(super) async fn bundle(State(app): State<Shared>, request: Request) -> Reply {
     let (parts, _) = request.into_parts();
     let caller = app.caller(&parts)?;
-    let room = room_param(&parts)?;
+    let room = Query::of(&parts.uri).room()?;
     match room {
         None => caller.needs(Scope::Auditor)?,
         Some(id) => may_read(&app, &caller, id)?,

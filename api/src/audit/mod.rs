@@ -24,11 +24,11 @@ use crate::http::routes::Routes;
 /// The table of routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
-        .with(routes!(proofs::checkpoint))
-        .with(routes!(proofs::consistency))
-        .with(routes!(proofs::receipt))
-        .with(routes!(tiles::tile))
-        .with(routes!(bundle::bundle))
+        .strict(routes!(proofs::checkpoint))
+        .strict(routes!(proofs::consistency))
+        .strict(routes!(proofs::receipt))
+        .strict(routes!(tiles::tile))
+        .strict(routes!(bundle::bundle))
 }
 
 /// Whether a caller may have what is a room's own. An erased room is gone for all but the auditor,

@@ -1,7 +1,6 @@
 //! Checkpoints, consistency proofs and receipts.
 
 use axum::extract::{Request, State};
-use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +17,7 @@ use super::may_read;
 use super::tiles::proof_error;
 use crate::engine::StoreTiles;
 use crate::error::{ApiError, ErrorCode};
-use crate::http::app::{App, Shared, parse_room_id, segment};
+use crate::http::app::{App, Shared, segment};
 use crate::http::fields::Invalid;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
@@ -97,6 +96,7 @@ pub(super) async fn consistency(State(app): State<Shared>, request: Request) -> 
         ("seq" = u64, Path, description = "The record's log seq"),
         ("room_id" = Option<String>, Query,
             description = "The room the record belongs to; needed without the auditor scope"),
+        ("room" = Option<String>, Query, description = "The same"),
     ),
     responses(
         (status = 200, content_type = "text/plain", body = String, description = "The receipt"),
@@ -109,7 +109,7 @@ pub(super) async fn receipt(State(app): State<Shared>, request: Request) -> Repl
     let text = segment(&parts.uri, 3);
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let caller = app.caller(&parts)?;
-    let room = room_param(&parts)?;
+    let room = Query::of(&parts.uri).room()?;
     if let Some(id) = room {
         may_read(&app, &caller, id)?;
     }
@@ -156,15 +156,6 @@ fn read(app: &App, seq: u64) -> Result<Option<(StreamId, Record)>, ApiError> {
     let stream = StreamId::parse(&envelope.stream)
         .ok_or_else(|| ApiError::internal(&"a record of an unknown stream"))?;
     Ok(Some((stream, record)))
-}
-
-/// The room a query names, as `room_id` or `room`.
-pub(super) fn room_param(
-    parts: &Parts,
-) -> Result<Option<minutebook_domain::ids::RoomId>, ApiError> {
-    let query = Query::of(&parts.uri);
-    let text = query.get("room_id").or_else(|| query.get("room"));
-    text.map(|text| parse_room_id(&text)).transpose()
 }
 
 fn beyond(size: u64) -> ApiError {

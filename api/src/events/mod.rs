@@ -21,5 +21,5 @@ use crate::http::routes::Routes;
 
 /// The table of routes.
 pub fn routes(routes: Routes) -> Routes {
-    routes.with(routes!(stream::events))
+    routes.strict(routes!(stream::events))
 }

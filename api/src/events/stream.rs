@@ -21,7 +21,7 @@ use super::position::{self, Asked};
 use crate::auth::Caller;
 use crate::engine::{Follower, Published, Scope};
 use crate::error::ApiError;
-use crate::http::app::{App, Shared, parse_room_id, stopped};
+use crate::http::app::{App, Shared, stopped};
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 
@@ -35,6 +35,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[utoipa::path(get, path = "/api/events", tag = "rooms",
     params(
         ("room_id" = Option<String>, Query, description = "The room's UUID; none is the whole log"),
+        ("room" = Option<String>, Query, description = "The same"),
         ("since" = Option<u64>, Query, description = "Start after this log seq"),
         ("last_event_id" = Option<u64>, Query, description = "The same, for reconnecting clients"),
         ("Last-Event-ID" = Option<u64>, Header, description = "The same; counts before the others"),
@@ -55,8 +56,7 @@ pub async fn events(State(app): State<Shared>, request: Request) -> Reply {
     let credential = Credential::of(&caller, keys);
     let query = Query::of(&parts.uri);
     let asked = position::read(&parts.headers, query)?;
-    let scope = if let Some(text) = query.get("room_id") {
-        let id = parse_room_id(&text)?;
+    let scope = if let Some(id) = query.room()? {
         app.room(id)?;
         Scope::Room(id)
     } else {

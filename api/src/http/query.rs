@@ -1,13 +1,21 @@
 //! The query string, as the peer's framework reads it.
 //!
 //! Invariants
-//! * Pairs are separated by `&` only; the last of several values counts; unknown names are ignored.
+//! * Pairs are separated by `&` only; the last of several values counts; unknown names are ignored,
+//!   but for the routes that are ours alone, which refuse both.
 //! * What does not decode to UTF-8 becomes U+FFFD, which no parameter takes.
 
 use std::borrow::Cow;
 
+use minutebook_domain::ids::RoomId;
+
+use super::app::parse_room_id;
 use super::fields::{Invalid, pattern};
 use super::python::{QueryInt, parse_int};
+use crate::error::{ApiError, ErrorCode};
+
+/// Most of an unknown parameter's name that is shown.
+const NAME_CHARS_SHOWN: usize = 40;
 
 const NOT_AN_INTEGER: &str =
     "Input should be a valid integer, unable to parse string as an integer";
@@ -32,6 +40,36 @@ impl<'a> Query<'a> {
                 let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
                 (decode(key) == name).then(|| decode(value))
             })
+    }
+
+    /// Refuses what is not among these names, and a name that comes twice.
+    pub fn only(&self, known: &[String]) -> Result<(), ApiError> {
+        let mut seen = Vec::with_capacity(known.len());
+        for pair in self.0.split('&').filter(|pair| !pair.is_empty()) {
+            let name = decode(pair.split_once('=').map_or(pair, |(name, _)| name));
+            if !known.iter().any(|one| *one == name) {
+                let name: String = name.chars().take(NAME_CHARS_SHOWN).collect();
+                let known = match known {
+                    [] => "this route takes none".to_owned(),
+                    known => format!("this route takes {}", known.join(", ")),
+                };
+                return Err(refused(&name, &format!("Unknown parameter; {known}")));
+            }
+            if seen.contains(&name) {
+                return Err(refused(&name, "Given more than once"));
+            }
+            seen.push(name);
+        }
+        Ok(())
+    }
+
+    /// The room a query of our own routes names, as `room_id` or `room`.
+    pub fn room(&self) -> Result<Option<RoomId>, ApiError> {
+        let text = match (self.get("room_id"), self.get("room")) {
+            (Some(_), Some(_)) => return Err(refused("room", "Give room_id or room, not both")),
+            (text, None) | (None, text) => text,
+        };
+        text.map(|text| parse_room_id(&text)).transpose()
     }
 
     /// An integer from `min` to `max`; `field` is its name with `query.` before it.
@@ -83,6 +121,13 @@ impl<'a> Query<'a> {
         let found = words.iter().position(|word| *word == text);
         found.ok_or_else(|| Invalid::field(field, pattern(&words)))
     }
+}
+
+fn refused(name: &str, problem: &str) -> ApiError {
+    ApiError::new(
+        ErrorCode::InvalidRequest,
+        format!("query.{name}: {problem}"),
+    )
 }
 
 /// Percent-decoding with `+` as a blank. A `%` that starts no escape stands for itself.
@@ -170,6 +215,42 @@ mod tests {
         assert_eq!(size("limit=999999999999999999999999"), Ok(500));
         let low = "query.limit: Input should be greater than or equal to 1".to_owned();
         assert_eq!(size("limit=0"), Err(low));
+    }
+
+    #[test]
+    fn a_strict_query_holds_known_names_once() {
+        let known = ["room_id".to_owned(), "since".to_owned()];
+        let only = |raw, known: &[String]| {
+            let refused = Query(raw).only(known).map_err(|error| error.detail);
+            refused.map_err(std::borrow::Cow::into_owned)
+        };
+        for good in ["", "&", "room_id=a&since=1", "%72oom_id=a", "since"] {
+            assert_eq!(only(good, &known), Ok(()), "{good}");
+        }
+        let unknown = "query.rom: Unknown parameter; this route takes room_id, since".to_owned();
+        assert_eq!(only("since=1&rom=a", &known), Err(unknown));
+        let none = "query.x: Unknown parameter; this route takes none".to_owned();
+        assert_eq!(only("x", &[]), Err(none));
+        let twice = "query.since: Given more than once".to_owned();
+        assert_eq!(only("since=1&%73ince=1", &known), Err(twice));
+        let long: &'static str = Box::leak("é".repeat(9000).into_boxed_str());
+        assert!(only(long, &known).unwrap_err().len() < 200);
+    }
+
+    #[test]
+    fn a_room_goes_by_two_names_and_one_at_a_time() {
+        let id = "a9efd68c-8ac8-4893-be5e-5c1905d1ae03";
+        let room = |raw: String| {
+            let room = Query(&raw).room();
+            room.map(|id| id.map(|id| id.to_string()))
+                .map_err(|error| error.detail.into_owned())
+        };
+        assert_eq!(room(String::new()), Ok(None));
+        assert_eq!(room(format!("room={id}")), Ok(Some(id.to_owned())));
+        assert_eq!(room(format!("room_id={id}")), Ok(Some(id.to_owned())));
+        let both = "query.room: Give room_id or room, not both".to_owned();
+        assert_eq!(room(format!("room_id={id}&room={id}")), Err(both));
+        assert_eq!(room("room=".to_owned()), Err("Invalid UUID".to_owned()));
     }
 
     #[test]

@@ -8,14 +8,17 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse;
 use tower::util::MapResponseLayer;
-use utoipa::openapi::{OpenApi, Paths};
+use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::{OpenApi, Paths, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use super::app::Shared;
 use super::client::base_url;
 use super::docs;
+use super::query::Query;
 use crate::error::{ApiError, ErrorCode};
 
 /// Routes being collected.
@@ -46,6 +49,22 @@ impl Routes {
         self
     }
 
+    /// Adds one handler of our own, which takes the query parameters it describes and refuses all
+    /// others: a misspelt filter must not widen the answer. The peer's routes stay as lax as it.
+    pub fn strict(self, (schemas, paths, handlers): UtoipaMethodRouter<Shared>) -> Self {
+        let known: Arc<[String]> = query_parameters(&paths).into();
+        let handlers = handlers.route_layer(from_fn(move |request: Request, next: Next| {
+            let known = Arc::clone(&known);
+            async move {
+                match Query::of(request.uri()).only(&known) {
+                    Ok(()) => next.run(request).await,
+                    Err(error) => error.into_response(),
+                }
+            }
+        }));
+        self.with((schemas, paths, handlers))
+    }
+
     /// The router, complete with the answers to what no route takes.
     pub fn finish(self) -> (Router, OpenApi) {
         let (router, openapi) = self.router.split_for_parts();
@@ -73,18 +92,26 @@ fn name(paths: &Paths) -> (String, String) {
     let Some((path, item)) = paths.paths.first_key_value() else {
         return Default::default();
     };
-    let operations = [
-        ("GET", &item.get),
-        ("POST", &item.post),
-        ("PUT", &item.put),
-        ("DELETE", &item.delete),
-        ("PATCH", &item.patch),
-    ];
-    let method = operations.iter().find(|(_, operation)| operation.is_some());
+    let method = docs::operations(item).next();
     (
         method.map_or("*", |(method, _)| method).to_owned(),
         path.clone(),
     )
+}
+
+/// The names of the query parameters an operation describes.
+fn query_parameters(paths: &Paths) -> Vec<String> {
+    let items = paths.paths.values();
+    let operations = items.flat_map(docs::operations);
+    operations
+        .flat_map(|(_, operation)| operation.parameters.iter().flatten())
+        .filter_map(|parameter| match parameter {
+            RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => {
+                Some(parameter.name.clone())
+            }
+            RefOr::T(_) | RefOr::Ref(_) => None,
+        })
+        .collect()
 }
 
 /// 404, or 307 when the path without its slashes at the end is a route.

@@ -270,3 +270,49 @@ fn receipts_and_the_bundle_of_an_erased_room_are_the_auditors() {
         assert_eq!(here.get(&path).status, 200, "{path}");
     }
 }
+
+#[test]
+fn a_bundle_is_of_the_room_by_either_name() {
+    let here = Here::start();
+    let (room, other) = (here.room(), here.room());
+    for name in ["room", "room_id"] {
+        let answer = here.get(&format!("/api/log/bundle?{name}={room}"));
+        let text = answer.text();
+        assert_eq!(answer.status, 200);
+        assert!(text.contains(&room) && !text.contains(&other), "{text}");
+    }
+}
+
+#[test]
+fn routes_beyond_the_dialect_refuse_what_they_do_not_know() {
+    let here = Here::start();
+    let room = here.room();
+    let nil = format!("/api/rooms/{room}");
+    for (method, path) in [
+        ("GET", "/api/log/bundle"),
+        ("GET", "/api/log/checkpoint"),
+        ("GET", "/api/log/proof/consistency"),
+        ("GET", "/api/log/receipt/1"),
+        ("GET", "/api/log/tile/0/000.p/1"),
+        ("GET", "/api/keys"),
+        ("POST", "/api/keys"),
+        ("GET", "/api/agents/alice/keys"),
+        ("DELETE", nil.as_str()),
+    ] {
+        let answer = here.json(method, &format!("{path}?rom={room}"), "");
+        assert_eq!(answer.status, 400, "{method} {path}");
+        let text = detail(&answer);
+        assert!(
+            text.starts_with("query.rom: Unknown parameter; this route takes "),
+            "{text}"
+        );
+    }
+    for path in [
+        "/api/rooms",
+        nil.as_str(),
+        "/api/arbiter/pubkey",
+        "/healthz",
+    ] {
+        assert_eq!(here.get(&format!("{path}?rom=1")).status, 200, "{path}");
+    }
+}

@@ -130,6 +130,39 @@ fn a_room_is_followed_live_and_only_it() {
 }
 
 #[test]
+fn a_room_is_followed_by_either_name_and_a_misspelt_filter_is_refused() {
+    let here = Here::start();
+    let (room, other) = (here.room(), here.room());
+    let mut stream = Stream::open(&here, &format!("?room={room}&since=0"), &[]);
+    assert_eq!(stream.event().event, "ready");
+    here.post(&other, "alice", "elsewhere");
+    let seq = here.post(&room, "alice", "here");
+    assert_eq!(
+        stream.event().json()["room_id"].as_str(),
+        Some(room.as_str())
+    );
+    assert_eq!(stream.event().id, Some(seq.to_string()));
+    for (query, problem) in [
+        (
+            format!("?rooom_id={room}"),
+            "query.rooom_id: Unknown parameter; this route takes \
+             room_id, room, since, last_event_id",
+        ),
+        (
+            format!("?room_id={room}&room={other}"),
+            "query.room: Give room_id or room, not both",
+        ),
+        (
+            format!("?room_id={room}&room_id={other}"),
+            "query.room_id: Given more than once",
+        ),
+    ] {
+        let answer = here.get(&format!("/api/events{query}"));
+        assert_eq!((answer.status, detail(&answer).as_str()), (400, problem));
+    }
+}
+
+#[test]
 fn a_client_resumes_after_the_last_id_it_saw_and_misses_nothing() {
     let here = Here::start();
     let room = here.room();
