@@ -21,6 +21,7 @@ pub mod message;
 pub mod metrics;
 pub mod python;
 pub mod query;
+pub mod refusal;
 pub mod reply;
 pub mod routes;
 pub mod server;

@@ -26,11 +26,11 @@ use tower::Service;
 
 use super::app::{App, Peer, Shared, stopped};
 use super::config::{ConfigError, HttpConfig};
-use super::{cors, descriptors, stall::Stall};
+use super::{cors, descriptors, refusal::Refusal, stall::Stall};
 use crate::engine::Handle;
 
 /// Largest head of a request, in bytes, and most that is buffered per direction.
-const BUFFER_BYTES_MAX: usize = 64 * 1024;
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// How long to wait when the system has no more file descriptors.
 const ACCEPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 
@@ -136,7 +136,10 @@ async fn connection(
 ) {
     // An ack is one small segment and must not wait for the next.
     stream.set_nodelay(true).ok();
-    let io = TokioIo::new(Stall::new(stream, app.config.bounds.write_within));
+    let io = TokioIo::new(Refusal::new(Stall::new(
+        stream,
+        app.config.bounds.write_within,
+    )));
     let mut stopping = app.stopping.clone();
     let service_app = Arc::clone(&app);
     let service =
@@ -146,7 +149,7 @@ async fn connection(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(app.config.bounds.request_within)
-            .max_buf_size(BUFFER_BYTES_MAX)
+            .max_buf_size(HEAD_BYTES_MAX)
             .serve_connection(io, service)
     );
     let ended = tokio::select! {

@@ -116,7 +116,26 @@ fn bodies_and_heads_over_the_limit_are_refused() {
     heads
         .send_raw(format!("GET /healthz HTTP/1.1\r\nx: {long}\r\n\r\n").as_bytes())
         .ok();
-    assert_eq!(heads.read_answer(false).unwrap().status, 431);
+    let refused = heads.read_answer(false).unwrap();
+    assert_eq!(refused.status, 431);
+    assert!(detail(&refused).contains("65536 bytes"));
+    let many = "x: y\r\n".repeat(101);
+    let mut heads = here.connect();
+    heads
+        .send_raw(format!("GET /healthz HTTP/1.1\r\n{many}\r\n").as_bytes())
+        .unwrap();
+    let refused = heads.read_answer(false).unwrap();
+    assert_eq!(
+        (refused.status, refused.json()["code"].as_str()),
+        (431, Some("head_too_large"))
+    );
+    let mut heads = here.connect();
+    let target = "x".repeat(65_535);
+    heads.send_raw(format!("GET /{target}").as_bytes()).unwrap();
+    heads.send_raw(b" HTTP/1.1\r\nhost: a\r\n\r\n").ok();
+    let refused = heads.read_answer(false).unwrap();
+    assert!([414, 431].contains(&refused.status), "{}", refused.status);
+    detail(&refused);
     assert_eq!(here.get("/healthz").status, 200);
 }
 
@@ -168,7 +187,18 @@ fn requests_may_be_pipelined_and_nonsense_is_not_answered_with_a_panic() {
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok();
-        assert!(!answer.starts_with(b"HTTP/1.1 2"), "{nonsense:?}");
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 4"), "{nonsense:?}: {answer:?}");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            body.starts_with("{\"detail\":\""),
+            "{nonsense:?}: {answer:?}"
+        );
+        assert!(head.contains("content-type: application/json"), "{answer}");
+        assert!(
+            head.contains(&format!("content-length: {}", body.len())),
+            "{answer}"
+        );
     }
     assert_eq!(here.get("/healthz").status, 200);
 }
