@@ -393,3 +393,16 @@ fn a_running_server_keeps_its_key() {
     assert!(err.contains(&server.pid().to_string()), "{err}");
     assert!(!folder.path().join("arbiter.key.next").exists());
 }
+
+#[test]
+fn the_rules_and_the_format_certify_the_same_text() {
+    let seed = [3; 32];
+    for (origin, epoch) in [("example.org/log", 2), ("a", u64::MAX)] {
+        let key = SigningKey::from_seed(origin, seed).unwrap();
+        let new = key.verifying_key();
+        assert_eq!(
+            minutebook_domain::keys::certificate_text(origin, epoch, &new.vkey()),
+            minutebook_eventlog::format::epoch::certificate_text(origin, epoch, new),
+        );
+    }
+}

@@ -87,12 +87,16 @@ enum ExportError {
 
 impl From<OfflineError> for ApiError {
     fn from(error: OfflineError) -> Self {
-        if matches!(error, OfflineError::NoRoom(_)) {
-            return no_room();
+        match error {
+            OfflineError::NoRoom(_) => no_room(),
+            OfflineError::ErasedMeanwhile => Self::new(ErrorCode::Busy, error.to_string()),
+            OfflineError::Store(error) => error.into(),
+            OfflineError::InUse { .. }
+            | OfflineError::Generation(_)
+            | OfflineError::Damaged(_)
+            | OfflineError::NoRecord { .. }
+            | OfflineError::Empty
+            | OfflineError::Bundle(_) => Self::internal(&error),
         }
-        if matches!(error, OfflineError::ErasedMeanwhile) {
-            return Self::new(ErrorCode::Busy, error.to_string());
-        }
-        Self::internal(&error)
     }
 }

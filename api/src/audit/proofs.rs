@@ -7,9 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use minutebook_domain::ids::StreamId;
 use minutebook_domain::keys::Scope;
 use minutebook_eventlog::format::envelope::Envelope;
-use minutebook_eventlog::format::proof::TlogProof;
 use minutebook_eventlog::format::record::Record;
-use minutebook_eventlog::format::tree::{consistency_proof, inclusion_proof};
+use minutebook_eventlog::format::tree::consistency_proof;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,6 +20,7 @@ use crate::http::app::{App, Shared, segment};
 use crate::http::fields::Invalid;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
+use crate::offline;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -134,17 +134,15 @@ pub(super) async fn receipt(State(app): State<Shared>, request: Request) -> Repl
         return Err(missing());
     };
     let prove = app.blocking(move |app| {
-        let tiles = StoreTiles(&**app.engine.reader());
-        inclusion_proof(&tiles, seq - 1, head.seq).map_err(proof_error)
+        let envelope = Some(record.envelope);
+        Ok(offline::receipt::receipt(
+            &**app.engine.reader(),
+            seq,
+            envelope,
+            &head,
+        )?)
     });
-    let path = prove.await?;
-    let proof = TlogProof {
-        extra: Some(record.envelope),
-        index: seq - 1,
-        path,
-        checkpoint: head.checkpoint,
-    };
-    Ok(reply::bytes(StatusCode::OK, TEXT, proof.to_text()))
+    Ok(reply::bytes(StatusCode::OK, TEXT, prove.await?.to_text()))
 }
 
 fn read(app: &App, seq: u64) -> Result<Option<(StreamId, Record)>, ApiError> {

@@ -4,6 +4,7 @@
 //! event; then the engine commits what it accepted and saves its state; reads that still run then
 //! are left behind.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -267,12 +268,20 @@ fn start_logging(format: LogFormat) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+        .with_ansi(is_coloured(
+            std::io::stderr().is_terminal(),
+            std::env::var_os("NO_COLOR").as_deref(),
+        ));
     // A second logger in one process, as in tests, keeps the first.
     let _ = match format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
+}
+
+/// Colours are for people at a terminal who did not ask for none (<https://no-color.org>).
+fn is_coloured(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+    is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 #[cfg(test)]
@@ -303,6 +312,14 @@ mod tests {
             let error = address(text).unwrap_err();
             assert!(error.contains("localhost:PORT"), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn colours_are_for_terminals_where_nobody_asked_for_none() {
+        assert!(is_coloured(true, None));
+        assert!(is_coloured(true, Some(OsStr::new(""))));
+        assert!(!is_coloured(true, Some(OsStr::new("1"))));
+        assert!(!is_coloured(false, None));
     }
 
     #[test]

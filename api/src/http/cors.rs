@@ -1,4 +1,4 @@
-//! Cross-origin answers as the seed's server gives them: any origin may read.
+//! Cross-origin answers as the peer gives them: any origin may read.
 //!
 //! Any origin may read because nothing here is guarded by cookies: what a page of another site can
 //! reach, it can reach with a key it holds or not at all (see [`super::client::Client::local`]).

@@ -1,6 +1,7 @@
 //! The live projections, for handlers.
 
 use minutebook_domain::ids::RoomId;
+use minutebook_projections::history::MessageRow;
 use minutebook_projections::rooms::RoomRow;
 use minutebook_projections::{HistoryView, ProjectionError, RoomsView};
 
@@ -25,6 +26,24 @@ impl App {
     ) -> Result<T, ApiError> {
         let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().history);
         Ok(read(HistoryView::new(&rows))?)
+    }
+
+    /// The `n` of a room's first message that is not before some place in the log or the room, by
+    /// bisection: `n` grows with both. Beyond the last message there is one more `n`.
+    pub fn first_message(
+        &self,
+        room: RoomId,
+        is_before: impl Fn(&MessageRow) -> bool,
+    ) -> Result<u64, ApiError> {
+        let (mut low, mut high) = (1, self.room(room)?.message_count + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.history(|history| history.message(room, middle))? {
+                Some(message) if is_before(&message.row) => low = middle + 1,
+                Some(_) | None => high = middle,
+            }
+        }
+        Ok(low)
     }
 
     /// A room, for a caller who has its id.

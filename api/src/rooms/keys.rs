@@ -7,13 +7,13 @@ use minutebook_domain::ids::KeyId;
 use minutebook_domain::keys::{
     self, AgentKeyEnrolled, AgentKeyRevoked, ApiKey, ApiKeyIssued, ApiKeyRevoked, Scope,
 };
-use minutebook_domain::limits::{AGENT_NAME_CHARS_MAX, REASON_CHARS_MAX};
-use minutebook_domain::text::{AgentName, Reason};
+use minutebook_domain::limits::AGENT_NAME_CHARS_MAX;
+use minutebook_domain::text::AgentName;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::wire::{self, DoneJson};
-use super::write::{Write, bad_field};
+use super::write::{Write, done};
 use crate::auth::{self, Caller};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::{Shared, segment};
@@ -186,12 +186,7 @@ fn key_json(key: &ApiKey) -> KeyJson<'_> {
 pub(super) async fn revoke_key(State(app): State<Shared>, request: Request) -> Reply {
     let write = Write::read(app, request).await?;
     write.caller.needs(Scope::Operator)?;
-    let reason = write.fields(|fields| {
-        fields
-            .text("reason", 1, REASON_CHARS_MAX)
-            .map(str::to_owned)
-    })?;
-    let reason = Reason::parse(&reason).map_err(|rejection| bad_field("reason", &rejection))?;
+    let reason = write.reason()?;
     let missing = || ApiError::new(ErrorCode::KeyNotFound, "API key not found");
     let key = KeyId::parse(&segment(&write.parts.uri, 2)).ok_or_else(missing)?;
     let revoked = ApiKeyRevoked { key, reason };
@@ -249,14 +244,8 @@ pub(super) async fn revoke_agent_key(State(app): State<Shared>, request: Request
     let write = Write::read(app, request).await?;
     let agent = path_agent(&write.parts.uri)?;
     may_look_after(&write.caller, &agent)?;
-    let (pubkey, reason) = write.fields(|fields| {
-        let pubkey = pubkey(fields)?;
-        Ok((
-            pubkey,
-            fields.text("reason", 1, REASON_CHARS_MAX)?.to_owned(),
-        ))
-    })?;
-    let reason = Reason::parse(&reason).map_err(|rejection| bad_field("reason", &rejection))?;
+    let pubkey = write.fields(pubkey)?;
+    let reason = write.reason()?;
     let revoked = AgentKeyRevoked {
         agent,
         pubkey,
@@ -277,13 +266,5 @@ async fn submit(write: &Write, command: keys::Command) -> Reply {
     let written = write
         .submit(Command::Keys(command), write.caller.managing())
         .await?;
-    let log_seq = written.event.seq;
-    reply::written(
-        StatusCode::OK,
-        log_seq,
-        &DoneJson {
-            done: true,
-            log_seq,
-        },
-    )
+    done(written.event.seq)
 }

@@ -1,21 +1,20 @@
 //! Coming, going, renaming, closing and erasing.
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use minutebook_domain::Command;
 use minutebook_domain::ids::{RoomId, StreamId};
 use minutebook_domain::keys::Scope;
-use minutebook_domain::limits::{AGENT_NAME_CHARS_MAX, REASON_CHARS_MAX, ROOM_NAME_CHARS_MAX};
+use minutebook_domain::limits::{AGENT_NAME_CHARS_MAX, ROOM_NAME_CHARS_MAX};
 use minutebook_domain::room::{self, BodiesErased, Closed, Erased, Joined, Leaving, Left, Renamed};
-use minutebook_domain::text::{Reason, RoomName};
+use minutebook_domain::text::RoomName;
 use utoipa::ToSchema;
 
 use super::wire::{self, DoneJson};
-use super::write::{Write, bad_field, require_room};
+use super::write::{Write, bad_field, done, require_room};
 use crate::engine::Target;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::{Shared, room_id, segment};
-use crate::http::reply::{self, Reply};
+use crate::http::reply::Reply;
 
 /// Body of what an agent does in its own name.
 #[derive(ToSchema)]
@@ -129,7 +128,7 @@ pub(super) async fn rename_room(State(app): State<Shared>, request: Request) -> 
 pub(super) async fn close_room(State(app): State<Shared>, request: Request) -> Reply {
     let write = Write::read(app, request).await?;
     write.caller.needs(Scope::Operator)?;
-    let reason = reason(&write)?;
+    let reason = write.reason()?;
     manage(&write, room::Command::Close(Closed { reason })).await
 }
 
@@ -144,7 +143,7 @@ pub(super) async fn close_room(State(app): State<Shared>, request: Request) -> R
 pub(super) async fn erase_room(State(app): State<Shared>, request: Request) -> Reply {
     let write = Write::read(app, request).await?;
     write.caller.needs(Scope::Operator)?;
-    let reason = reason(&write)?;
+    let reason = write.reason()?;
     manage(&write, room::Command::Erase(Erased { reason })).await
 }
 
@@ -164,7 +163,7 @@ pub(super) async fn erase_room(State(app): State<Shared>, request: Request) -> R
 pub(super) async fn erase_message(State(app): State<Shared>, request: Request) -> Reply {
     let write = Write::read(app, request).await?;
     write.caller.needs(Scope::Operator)?;
-    let reason = reason(&write)?;
+    let reason = write.reason()?;
     let id = room_id(&write.parts.uri, 2)?;
     if let Some(written) = write.repeated(&write.caller.managing(), in_room(id))? {
         return done(written.event.seq);
@@ -207,15 +206,6 @@ fn message_position(write: &Write, id: RoomId) -> Result<u64, ApiError> {
     }
 }
 
-fn reason(write: &Write) -> Result<Reason, ApiError> {
-    let text = write.fields(|fields| {
-        fields
-            .text("reason", 1, REASON_CHARS_MAX)
-            .map(str::to_owned)
-    })?;
-    Reason::parse(&text).map_err(|rejection| bad_field("reason", &rejection))
-}
-
 fn in_room(id: RoomId) -> Target {
     Target::Stream(StreamId::Room(id))
 }
@@ -226,15 +216,4 @@ async fn manage(write: &Write, command: room::Command) -> Reply {
         .submit(Command::Room(id, command), write.caller.managing())
         .await?;
     done(written.event.seq)
-}
-
-fn done(log_seq: u64) -> Reply {
-    reply::written(
-        StatusCode::OK,
-        log_seq,
-        &DoneJson {
-            done: true,
-            log_seq,
-        },
-    )
 }

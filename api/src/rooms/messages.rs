@@ -187,7 +187,9 @@ async fn answer(app: &Shared, id: RoomId, written: &Written) -> Reply {
         // A repeat of a message that was erased since: it still has its position.
         None => {
             let sseq = event.sseq;
-            let n = app.blocking(move |app| erased_n(app, id, sseq)).await?;
+            let n = app
+                .blocking(move |app| app.first_message(id, |row| row.sseq < sseq))
+                .await?;
             MessageJson::erased(n, place)
         }
         Some(Event::Room(_) | Event::Keys(_)) => {
@@ -195,18 +197,4 @@ async fn answer(app: &Shared, id: RoomId, written: &Written) -> Reply {
         }
     };
     reply::written(StatusCode::CREATED, event.seq, &message)
-}
-
-/// The `n` of an erased message, by bisection: `n` and stream position only grow together.
-fn erased_n(app: &App, id: RoomId, sseq: u64) -> Result<u64, ApiError> {
-    let (mut low, mut high) = (1, app.room(id)?.message_count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let message = app.history(|history| history.message(id, middle))?;
-        match message {
-            Some(message) if message.row.sseq < sseq => low = middle + 1,
-            Some(_) | None => high = middle,
-        }
-    }
-    Ok(low)
 }

@@ -1,4 +1,4 @@
-//! The rooms dialect over REST (seed 003): `PROTOCOL.md` says it in words.
+//! The rooms dialect over REST, Roomcomm's: `PROTOCOL.md` says it in words.
 //!
 //! Invariants
 //! * Checks come in the peer's order: credentials, body, UUID, room, room full, signature.

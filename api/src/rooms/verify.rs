@@ -198,20 +198,9 @@ fn type_of(code: Code) -> &'static str {
 
 /// The `n` of the message whose event is this one.
 fn message_at(app: &App, id: RoomId, seq: u64) -> Result<Option<u64>, ApiError> {
-    let (mut low, mut high) = (1, app.room(id)?.message_count);
-    while low <= high {
-        let middle = low + (high - low) / 2;
-        let message = app.history(|history| history.message(id, middle))?;
-        let Some(message) = message else {
-            return Ok(None);
-        };
-        match message.row.seq.cmp(&seq) {
-            std::cmp::Ordering::Equal => return Ok(Some(middle)),
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle - 1,
-        }
-    }
-    Ok(None)
+    let n = app.first_message(id, |row| row.seq < seq)?;
+    let message = app.history(|history| history.message(id, n))?;
+    Ok(message.filter(|message| message.row.seq == seq).map(|_| n))
 }
 
 /// A bundle as something to read, made while it is read.

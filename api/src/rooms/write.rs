@@ -1,18 +1,21 @@
 //! From a request to the engine and back, the same way for every write.
 
 use axum::body::{Body, Bytes};
-use axum::http::Request;
 use axum::http::request::Parts;
+use axum::http::{Request, StatusCode};
 use minutebook_domain::actor::Actor;
+use minutebook_domain::limits::REASON_CHARS_MAX;
+use minutebook_domain::text::Reason;
 use minutebook_domain::{Command, Rejection};
 
-use super::wire;
+use super::wire::{self, DoneJson};
 use crate::auth::Caller;
 use crate::engine::{Committed, CommittedEvent, Idempotency, Submission, SubmitError, Target};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::{App, Shared};
 use crate::http::client::limit_key;
 use crate::http::fields::{Fields, Invalid, refuse_unpaired};
+use crate::http::reply::{self, Reply};
 use crate::http::{body, idempotency};
 
 /// A write request, read whole.
@@ -80,6 +83,15 @@ impl Write {
         Ok(())
     }
 
+    /// Reads why, for the record.
+    pub(super) fn reason(&self) -> Result<Reason, ApiError> {
+        let text = self.fields(|fields| {
+            let text = fields.text("reason", 1, REASON_CHARS_MAX)?;
+            Ok(text.to_owned())
+        })?;
+        Reason::parse(&text).map_err(|rejection| bad_field("reason", &rejection))
+    }
+
     /// What was done when this request came first, if it repeats one. A handler asks as soon as it
     /// knows actor and target: a repeat is answered again whatever has become of clocks, limits and
     /// the room, and counts against nothing.
@@ -118,6 +130,15 @@ impl Written {
         let event = events.into_iter().next().ok_or_else(nothing)?;
         Ok(Self { event, replayed })
     }
+}
+
+/// The answer of a write that makes nothing to show.
+pub(super) fn done(log_seq: u64) -> Reply {
+    let done = DoneJson {
+        done: true,
+        log_seq,
+    };
+    reply::written(StatusCode::OK, log_seq, &done)
 }
 
 /// Why the engine did not, in the dialect's words.
