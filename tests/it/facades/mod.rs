@@ -11,6 +11,7 @@ mod here;
 
 mod audit;
 mod events;
+mod hostile;
 mod keys;
 mod manage;
 mod messages;
