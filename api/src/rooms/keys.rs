@@ -28,10 +28,13 @@ const LABEL_CHARS_MAX: usize = 100;
 #[expect(dead_code, reason = "describes a body")]
 pub(super) struct NewKeyBody {
     /// What it is for.
+    #[schema(example = "for alice")]
     label: String,
     /// Some of `agent`, `auditor`, `operator`, `owner`.
+    #[schema(example = json!(["agent"]))]
     scopes: Vec<String>,
     /// The only agent it may speak as.
+    #[schema(example = "alice")]
     agent: Option<String>,
 }
 
@@ -67,8 +70,10 @@ struct AgentKeysJson<'a> {
 #[expect(dead_code, reason = "describes a body")]
 pub(super) struct PubkeyBody {
     /// 64 hex digits.
+    #[schema(example = "d04ab232742bb4ab3a1368bd4615e4e6d0224ab71a016baf8520a332c9778737")]
     pubkey_hex: String,
     /// Why, when it is revoked.
+    #[schema(example = "lost")]
     reason: Option<String>,
 }
 

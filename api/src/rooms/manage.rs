@@ -21,6 +21,7 @@ use crate::http::reply::Reply;
 #[expect(dead_code, reason = "describes a body")]
 pub(super) struct AgentBody {
     /// Who.
+    #[schema(example = "alice")]
     agent_id: String,
 }
 
@@ -29,6 +30,7 @@ pub(super) struct AgentBody {
 #[expect(dead_code, reason = "describes a body")]
 pub(super) struct ReasonBody {
     /// Why, for the record: 1 to 500 code points.
+    #[schema(example = "agreed")]
     reason: String,
 }
 
@@ -37,6 +39,7 @@ pub(super) struct ReasonBody {
 #[expect(dead_code, reason = "describes a body")]
 pub(super) struct NameBody {
     /// The new name, or null to drop it.
+    #[schema(example = "lobby")]
     name: Option<String>,
 }
 

@@ -73,10 +73,7 @@ pub(super) async fn list_messages(State(app): State<Shared>, request: Request) -
 
 /// Posts a message, signed or not.
 #[utoipa::path(post, path = "/api/rooms/{id}/messages", tag = "rooms",
-    params(
-        ("id" = String, Path, description = "The room's UUID"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Makes a retry safe"),
-    ),
+    params(("id" = String, Path, description = "The room's UUID")),
     request_body = wire::NewMessageBody,
     responses(
         (status = 201, body = MessageJson<'_>, description = "Posted, and durable"),

@@ -35,6 +35,7 @@ const NOT_VERIFIED: &str =
 #[expect(dead_code, reason = "describes what `NewRoom::read` takes")]
 pub(super) struct NewRoomBody {
     /// Up to 500 code points; stripped. Null is empty.
+    #[schema(example = "Agree on a delivery date")]
     description: Option<String>,
     /// Whether the directory lists it. False by default.
     is_public: Option<bool>,
@@ -76,8 +77,10 @@ impl NewRoom {
 #[expect(dead_code, reason = "describes what `NewMessage::read` takes")]
 pub(super) struct NewMessageBody {
     /// 1 to 100 code points; stripped.
+    #[schema(example = "alice")]
     agent_id: String,
     /// 1 to 10,000 code points, kept as sent.
+    #[schema(example = "Is May 20 fine?")]
     text: String,
     /// The time signed, within 5 minutes of now.
     ts_iso: Option<String>,

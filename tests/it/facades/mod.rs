@@ -10,6 +10,7 @@ mod gate;
 mod here;
 
 mod audit;
+mod described;
 mod events;
 mod hostile;
 mod keys;

@@ -1,0 +1,288 @@
+//! The description of the API as a page for people.
+//!
+//! Invariant: everything but our own words is escaped, and the page loads nothing.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use super::describe::METHODS;
+use crate::error::ErrorCode;
+
+/// The page's style.
+pub const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
+padding:0 1rem;color-scheme:light dark}code,pre{font:14px ui-monospace,monospace}\
+section{border-top:1px solid #8886;padding:.5rem 0}h2{font-size:1rem;margin:.5rem 0}\
+h3{font-size:.9rem;margin:.5rem 0 0}td,th{text-align:left;vertical-align:top;\
+padding:.1rem 1rem .1rem 0}pre{overflow:auto;background:#8882;padding:.5rem}";
+
+/// What stands for a parameter in an example.
+const EXAMPLES: [(&str, &str); 7] = [
+    ("from", "1"),
+    ("id", "$ROOM"),
+    ("n", "1"),
+    ("name", "alice"),
+    ("path", "entries/000.p/2"),
+    ("room_id", "$ROOM"),
+    ("seq", "3"),
+];
+
+/// The page about a finished description.
+pub fn page(document: &Value) -> String {
+    let mut out = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\"><title>Minutebook API</title>\
+         <style>{STYLE}</style><h1>Minutebook API</h1><p>{}</p>\
+         <p>For programs: <a href=\"/openapi.json\">openapi.json</a>. In the examples \
+         <code>URL</code> is this server and <code>ROOM</code> a room's UUID; where a key is \
+         needed, add <code>-H \"Authorization: Bearer $KEY\"</code>.</p>",
+        text(document.pointer("/info/description"))
+    );
+    for (path, item) in entries(document.get("paths")) {
+        for method in METHODS {
+            if let Some(operation) = item.get(method) {
+                section(&mut out, document, &method.to_uppercase(), path, operation);
+            }
+        }
+    }
+    out.push_str("<section><h2>Shapes</h2>");
+    for (name, schema) in entries(document.pointer("/components/schemas")) {
+        let name = escape(name);
+        write!(out, "<h3 id=\"shape-{name}\"><code>{name}</code></h3>").ok();
+        write!(out, "<p>{}</p>", text(schema.get("description"))).ok();
+        fields(&mut out, schema);
+    }
+    out.push_str("</section>");
+    errors(&mut out);
+    out.push_str("</html>");
+    out
+}
+
+fn errors(out: &mut String) {
+    out.push_str("<section><h2>Errors</h2><table><tr><th>code<th>status<th>retry<th>meaning");
+    for code in ErrorCode::ALL {
+        let (name, status, title) = (code.as_str(), code.status(), escape(code.title()));
+        let retry = if code.is_retryable() { "yes" } else { "no" };
+        let row = format!("<tr id=\"{name}\"><td><code>{name}</code><td>{status}<td>{retry}");
+        out.push_str(&row);
+        out.push_str("<td>");
+        out.push_str(&title);
+    }
+    out.push_str("</table></section>");
+}
+
+fn section(out: &mut String, document: &Value, method: &str, path: &str, operation: &Value) {
+    let (summary, about) = (operation.get("summary"), operation.get("description"));
+    write!(
+        out,
+        "<section><h2><code>{method} {}</code></h2><p>{}</p><p>{}</p>",
+        escape(path),
+        text(summary),
+        text(about)
+    )
+    .ok();
+    parameters(out, operation);
+    if let Some(schema) = operation.get("requestBody").and_then(json_schema) {
+        out.push_str("<h3>Body</h3>");
+        fields(out, resolve(document, schema));
+    }
+    responses(out, document, operation);
+    let example = example(document, method, path, operation);
+    write!(
+        out,
+        "<h3>Example</h3><pre>{}</pre></section>",
+        escape(&example)
+    )
+    .ok();
+}
+
+fn parameters(out: &mut String, operation: &Value) {
+    let parameters = list(operation.get("parameters"));
+    if parameters.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Parameters</h3><table>");
+    for parameter in parameters {
+        let needed = if is_required(parameter) {
+            ", required"
+        } else {
+            ""
+        };
+        write!(
+            out,
+            "<tr><td><code>{}</code><td>{}{needed}<td>{}<td>{}",
+            text(parameter.get("name")),
+            text(parameter.get("in")),
+            parameter.get("schema").map(kind).unwrap_or_default(),
+            text(parameter.get("description"))
+        )
+        .ok();
+    }
+    out.push_str("</table>");
+}
+
+/// The fields of an object, one per row.
+fn fields(out: &mut String, schema: &Value) {
+    let required = list(schema.get("required"));
+    out.push_str("<table>");
+    for (name, field) in entries(schema.get("properties")) {
+        let needed = required.iter().any(|one| one.as_str() == Some(name));
+        write!(
+            out,
+            "<tr><td><code>{}</code><td>{}{}<td>{}",
+            escape(name),
+            kind(field),
+            if needed { ", required" } else { "" },
+            text(field.get("description"))
+        )
+        .ok();
+    }
+    out.push_str("</table>");
+}
+
+fn responses(out: &mut String, document: &Value, operation: &Value) {
+    out.push_str("<h3>Answers</h3><table>");
+    for (status, response) in entries(operation.get("responses")) {
+        let shape = json_schema(response).map(kind).unwrap_or_default();
+        let about = text(response.get("description"));
+        write!(
+            out,
+            "<tr><td><code>{}</code><td>{shape}<td>{about}",
+            escape(status)
+        )
+        .ok();
+    }
+    out.push_str("</table>");
+    let answers = entries(operation.get("responses"));
+    let done = answers.filter(|(status, _)| status.starts_with('2'));
+    for schema in done.filter_map(|(_, response)| json_schema(response)) {
+        out.push_str("<h3>Fields of the answer</h3>");
+        fields(out, resolve(document, schema));
+    }
+}
+
+/// A type in words.
+fn kind(schema: &Value) -> String {
+    if let Some(name) = reference(schema) {
+        let name = escape(name);
+        return format!("<a href=\"#shape-{name}\">{name}</a>");
+    }
+    if let Some(items) = schema.get("items") {
+        return format!("array of {}", kind(items));
+    }
+    match schema.get("type") {
+        Some(Value::String(one)) => escape(one),
+        Some(Value::Array(some)) => {
+            let names: Vec<_> = some.iter().filter_map(Value::as_str).collect();
+            escape(&names.join(" or "))
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+/// A request that can be pasted.
+fn example(document: &Value, method: &str, path: &str, operation: &Value) -> String {
+    let mut url = path.replace("/keys/{id}", "/keys/$KEY_ID");
+    for (name, value) in EXAMPLES {
+        url = url.replace(&format!("{{{name}}}"), value);
+    }
+    let mut mark = '?';
+    for parameter in list(operation.get("parameters")) {
+        let name = parameter
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let is_query = parameter.get("in").and_then(Value::as_str) == Some("query");
+        let value = EXAMPLES.iter().find(|(known, _)| *known == name);
+        if let Some((_, value)) = value.filter(|_| is_query) {
+            write!(url, "{mark}{name}={value}").ok();
+            mark = '&';
+        }
+    }
+    let flags = match method {
+        "GET" if path == "/api/events" => "-sN".to_owned(),
+        "GET" => "-s".to_owned(),
+        method => format!("-s -X {method}"),
+    };
+    match operation.get("requestBody").and_then(json_schema) {
+        Some(schema) => {
+            let body = example_body(resolve(document, schema));
+            format!("curl {flags} \"$URL{url}\" --json '{body}'")
+        }
+        None => format!("curl {flags} \"$URL{url}\""),
+    }
+}
+
+/// The fields that have an example.
+fn example_body(schema: &Value) -> Value {
+    let mut body = Map::new();
+    for (name, field) in entries(schema.get("properties")) {
+        if let Some(example) = field.get("example") {
+            body.insert(name.to_owned(), example.clone());
+        }
+    }
+    Value::Object(body)
+}
+
+fn json_schema(holder: &Value) -> Option<&Value> {
+    holder
+        .get("content")?
+        .get("application/json")?
+        .get("schema")
+}
+
+fn reference(schema: &Value) -> Option<&str> {
+    let path = schema.get("$ref")?.as_str()?;
+    path.strip_prefix("#/components/schemas/")
+}
+
+fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let shapes = document.pointer("/components/schemas");
+    let found = reference(schema).and_then(|name| shapes?.get(name));
+    found.unwrap_or(schema)
+}
+
+fn is_required(parameter: &Value) -> bool {
+    parameter.get("required").and_then(Value::as_bool) == Some(true)
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn entries(value: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
+    let object = value.and_then(Value::as_object);
+    object
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.as_str(), value))
+}
+
+fn text(value: Option<&Value>) -> String {
+    escape(value.and_then(Value::as_str).unwrap_or_default())
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_explains_every_error_and_escapes_what_it_shows() {
+        let page = page(&Value::Null);
+        for code in ErrorCode::ALL {
+            assert!(page.contains(&format!("id=\"{}\"", code.as_str())));
+        }
+        assert_eq!(
+            escape("<a href=\"x\">&"),
+            "&lt;a href=&quot;x&quot;&gt;&amp;"
+        );
+        assert!(!page.contains("<script") && !page.contains("http://"));
+    }
+}
