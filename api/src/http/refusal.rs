@@ -1,8 +1,8 @@
 //! Words for the requests that are refused before there is a request.
 //!
 //! What cannot be parsed, or has too large a head, hyper answers itself, with a status and no body,
-//! and closes the connection. Here that answer is recognised on its way out and written in the
-//! dialect's form.
+//! and closes the connection; HTTP/2 it does not answer at all. Here that answer is recognised on
+//! its way out and written in the dialect's form.
 //!
 //! Invariants
 //! * Only a whole write that is exactly such an answer is replaced: a head with no header but
@@ -26,6 +26,8 @@ use crate::error::{ApiError, ErrorCode};
 
 /// Longest answer of hyper's own, in bytes.
 const ANSWER_BYTES_MAX: usize = 256;
+/// What a client that knows the server speaks HTTP/2 begins with.
+const HTTP_2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
 /// How much more is read from a refused client, and for how long.
 const LINGER_BYTES_MAX: usize = 4 << 20;
 const LINGER_WITHIN: Duration = Duration::from_secs(2);
@@ -33,6 +35,8 @@ const LINGER_WITHIN: Duration = Duration::from_secs(2);
 /// A stream of a server whose parse errors get a body.
 pub struct Refusal<S> {
     inner: S,
+    /// Whether nothing has been read yet.
+    is_new: bool,
     /// What is still to be written in place of hyper's answer.
     ours: Option<Bytes>,
     /// Runs down after a refusal.
@@ -49,9 +53,18 @@ impl<S> Refusal<S> {
     pub fn new(inner: S) -> Self {
         Self {
             inner,
+            is_new: true,
             ours: None,
             linger: None,
         }
+    }
+
+    fn refuse(&mut self, error: &ApiError) {
+        self.ours = Some(write(error));
+        self.linger = Some(Linger {
+            bytes_left: LINGER_BYTES_MAX,
+            deadline: None,
+        });
     }
 }
 
@@ -95,7 +108,16 @@ impl<S: AsyncRead + Unpin> AsyncRead for Refusal<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_read(cx, buf)
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+        let read = buf.filled().get(before..).unwrap_or_default();
+        if std::mem::take(&mut this.is_new) && read.starts_with(HTTP_2_PREFACE) {
+            // To hyper this is a connection on which nothing came; it ends it.
+            buf.set_filled(before);
+            this.refuse(&not_http_1());
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -107,12 +129,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Refusal<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.poll_ours(cx))?;
-        if let Some(ours) = in_place_of(buf) {
-            this.ours = Some(ours);
-            this.linger = Some(Linger {
-                bytes_left: LINGER_BYTES_MAX,
-                deadline: None,
-            });
+        if let Some(error) = refused_by(buf) {
+            this.refuse(&error);
             return Poll::Ready(Ok(buf.len()));
         }
         Pin::new(&mut this.inner).poll_write(cx, buf)
@@ -150,8 +168,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Refusal<S> {
     }
 }
 
-/// Our answer instead of this one, if it is hyper's own.
-fn in_place_of(answer: &[u8]) -> Option<Bytes> {
+/// The error that this answer means, if it is hyper's own.
+fn refused_by(answer: &[u8]) -> Option<ApiError> {
     if answer.len() > ANSWER_BYTES_MAX || !answer.starts_with(b"HTTP/1.1 4") {
         return None;
     }
@@ -161,17 +179,12 @@ fn in_place_of(answer: &[u8]) -> Option<Bytes> {
     let mut names: Vec<_> = lines.map(|line| line.split(':').next()).collect();
     names.sort_unstable();
     let is_bare = names == [Some("connection"), Some("content-length"), Some("date")];
-    (is_bare && head.contains("\r\ncontent-length: 0")).then(|| write(&error))
+    (is_bare && head.contains("\r\ncontent-length: 0")).then_some(error)
 }
 
 fn error_of(status: &str) -> Option<ApiError> {
     let (code, detail) = match status {
-        "400" => (
-            ErrorCode::InvalidRequest,
-            "this is no HTTP/1.1 request: look at the request line and the headers, and whether \
-             the client speaks https or HTTP/2 to a server that speaks plain HTTP/1.1"
-                .to_owned(),
-        ),
+        "400" => return Some(not_http_1()),
         "414" => (
             ErrorCode::UriTooLong,
             format!("the address is too long: send less than {HEAD_BYTES_MAX} bytes"),
@@ -186,6 +199,12 @@ fn error_of(status: &str) -> Option<ApiError> {
         _ => return None,
     };
     Some(ApiError::new(code, detail))
+}
+
+fn not_http_1() -> ApiError {
+    let detail = "this is no HTTP/1.1 request: look at the request line and the headers, and \
+                  whether the client speaks https or HTTP/2 to a server that speaks plain HTTP/1.1";
+    ApiError::new(ErrorCode::InvalidRequest, detail)
 }
 
 fn write(error: &ApiError) -> Bytes {
@@ -212,7 +231,7 @@ mod tests {
 
     #[test]
     fn only_an_answer_that_is_exactly_hypers_is_replaced() {
-        assert!(in_place_of(HYPERS.as_bytes()).is_some());
+        assert!(refused_by(HYPERS.as_bytes()).is_some());
         for ours in [
             HYPERS.replace("400", "404"),
             HYPERS.replace("400", "200"),
@@ -224,7 +243,7 @@ mod tests {
             HYPERS.trim_end().to_owned(),
             String::new(),
         ] {
-            assert_eq!(in_place_of(ours.as_bytes()), None, "{ours}");
+            assert_eq!(refused_by(ours.as_bytes()), None, "{ours}");
         }
     }
 

@@ -174,3 +174,32 @@ fn a_connection_that_says_nothing_or_nothing_more_is_closed() {
         );
     }
 }
+
+#[test]
+fn another_protocol_is_answered_in_words() {
+    let here = Here::start();
+    for hello in [
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0",
+        "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}",
+        "SSH-2.0-OpenSSH_9.6\r\n",
+        "HELO localhost\r\n",
+        "{\"op\":\"hello\"}\n",
+    ] {
+        let answer = raw(&here, hello);
+        assert_eq!(answer.status, 400, "{hello:?}");
+        assert!(detail(&answer).contains("plain HTTP/1.1"));
+    }
+}
+
+#[test]
+fn what_follows_a_good_request_is_refused_in_words_too() {
+    let here = Here::start();
+    let mut connection = here.connect();
+    let good = head(&here, "GET", "/healthz", "");
+    connection
+        .send_raw((good + "GET / HTTP/9.9\r\n\r\n").as_bytes())
+        .unwrap();
+    assert_eq!(connection.read_answer(false).unwrap().status, 200);
+    let refused = connection.read_answer(false).unwrap();
+    assert_eq!((refused.status, detail(&refused).is_empty()), (400, false));
+}
