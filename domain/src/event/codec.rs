@@ -4,7 +4,7 @@ use std::io;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Event, EventKind};
+use super::{Event, EventKind, plain};
 use crate::{keys, limits::EVENT_BODY_BYTES_MAX, room};
 
 /// Why a body could not be read as its event.
@@ -44,10 +44,20 @@ impl Event {
         if body.len() > EVENT_BODY_BYTES_MAX {
             return Err(bad(format!("longer than {EVENT_BODY_BYTES_MAX} bytes")));
         }
-        let event = Self::read(kind, body).map_err(|error| bad(error.to_string()))?;
+        if kind == EventKind::MessagePosted
+            && let Some(message) = plain::read(body)
+        {
+            return Ok(room::Event::MessagePosted(message).into());
+        }
+        Self::decode_general(kind, body).map_err(bad)
+    }
+
+    /// The way for every body there is; says why not.
+    pub(super) fn decode_general(kind: EventKind, body: &[u8]) -> Result<Self, String> {
+        let event = Self::read(kind, body).map_err(|error| error.to_string())?;
         let mut rest = Expected(body);
         if event.write(&mut rest).is_err() || !rest.0.is_empty() {
-            return Err(bad("not in its one canonical spelling".to_owned()));
+            return Err("not in its one canonical spelling".to_owned());
         }
         Ok(event)
     }

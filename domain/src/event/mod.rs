@@ -8,6 +8,7 @@
 
 mod codec;
 mod kind;
+mod plain;
 
 use crate::{actor::Actor, ids::StreamId, keys, room, time::Timestamp};
 

@@ -76,21 +76,20 @@ pub(super) fn is_reserved(name: &str) -> bool {
 }
 
 fn is_reserved_key(key: impl Iterator<Item = char>) -> bool {
-    let mut left = RESERVED_KEYS.map(|key| Some(key.as_bytes()));
+    // The reserved keys are sorted: those that begin alike stand together, the shortest first.
+    let mut left = RESERVED_KEYS.as_slice();
+    let mut len = 0;
     for c in key {
-        let mut any = false;
-        for rest in &mut left {
-            *rest = match *rest {
-                Some([first, rest @ ..]) if char::from(*first) == c => Some(rest),
-                Some(_) | None => None,
-            };
-            any |= rest.is_some();
-        }
-        if !any {
+        let goes_on = |key: &&str| key.as_bytes().get(len).is_some_and(|b| char::from(*b) == c);
+        let Some(first) = left.iter().position(goes_on) else {
             return false;
-        }
+        };
+        left = left.get(first..).unwrap_or(&[]);
+        let count = left.iter().take_while(|key| goes_on(key)).count();
+        left = left.get(..count).unwrap_or(&[]);
+        len += 1;
     }
-    left.contains(&Some(&[]))
+    left.first().is_some_and(|key| key.len() == len)
 }
 
 /// Whether anything of the name can be seen: a Hangul filler alone cannot.

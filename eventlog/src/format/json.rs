@@ -9,12 +9,13 @@
 
 use std::borrow::Cow;
 
-use super::limits::INTEGER_MAX;
+use super::{
+    limits::INTEGER_MAX,
+    unescape::{is_stop, unescape},
+};
 
 const ONES: u64 = u64::MAX / 255;
 const LOW: u64 = ONES * 0x7f;
-/// How many bytes are looked at together: as many as a word has bits.
-const BLOCK: usize = 64;
 
 /// What should have stood at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,23 +36,6 @@ fn stops(group: [u8; 8]) -> u64 {
 /// Marks with 0x80 the bytes that are zero, and only those: the sum cannot carry over.
 fn zero_bytes(word: u64) -> u64 {
     !(((word & LOW) + LOW) | word | LOW)
-}
-
-/// One bit for each byte of a block that ends a plain run, lowest first.
-fn stop_bits(block: &[u8; BLOCK]) -> u64 {
-    // Multiplying gathers the lowest bits of eight bytes in the highest byte.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let (groups, _) = block.as_chunks::<8>();
-    let bytes = groups
-        .iter()
-        .map(|group| (stops(*group) >> 7).wrapping_mul(GATHER) >> 56);
-    bytes
-        .enumerate()
-        .fold(0, |bits, (i, byte)| bits | byte << (8 * i))
-}
-
-fn is_stop(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 /// How many bytes stand for themselves before the first that does not.
@@ -240,97 +224,6 @@ impl<'a> Cursor<'a> {
             Err(expected) => Err(self.fail(expected)),
         }
     }
-}
-
-/// Decodes up to the closing quote. Gives how far it got and, if not there, what was expected.
-fn unescape(text: &[u8], out: &mut Vec<u8>) -> (usize, Result<(), &'static str>) {
-    let (blocks, tail) = text.as_chunks::<BLOCK>();
-    // The tail is looked at as a block filled up with plain bytes.
-    let mut last = [b' '; BLOCK];
-    for (to, from) in last.iter_mut().zip(tail) {
-        *to = *from;
-    }
-    let mut done = 0;
-    let mut start = 0;
-    for block in blocks.iter().chain([&last]) {
-        let mut bits = stop_bits(block);
-        while bits != 0 {
-            let stop = start + bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            // A stop before that is the second byte of an escape.
-            if stop < done {
-                continue;
-            }
-            copy(text, done, stop, out);
-            match unescape_one(text.get(stop..).unwrap_or(&[]), out) {
-                Step::Escape(len) => done = stop + len,
-                Step::Close => return (stop, Ok(())),
-                Step::Bad(expected) => return (stop, Err(expected)),
-            }
-        }
-        start += BLOCK;
-    }
-    (text.len(), Err("a closing quote"))
-}
-
-/// Appends `text[from..to]`. Runs between escapes are short: copying a fixed number of bytes and
-/// taking back what was too much is faster than a copy of that length.
-#[inline]
-fn copy(text: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
-    const SHORT: usize = 16;
-    let len = to - from;
-    let rest = text.get(from..).unwrap_or(&[]);
-    match rest.first_chunk::<SHORT>() {
-        Some(chunk) if len <= SHORT => {
-            out.extend_from_slice(chunk);
-            out.truncate(out.len() - (SHORT - len));
-        }
-        _ => out.extend_from_slice(rest.get(..len).unwrap_or(&[])),
-    }
-}
-
-enum Step {
-    /// An escape of so many bytes was decoded.
-    Escape(usize),
-    /// The closing quote comes next.
-    Close,
-    /// What should have stood here.
-    Bad(&'static str),
-}
-
-#[inline]
-fn unescape_one(rest: &[u8], out: &mut Vec<u8>) -> Step {
-    let byte = match rest {
-        [b'\\', short @ (b'"' | b'\\'), ..] => *short,
-        [b'"', ..] => return Step::Close,
-        [b'\\', b'b', ..] => 0x08,
-        [b'\\', b't', ..] => b'\t',
-        [b'\\', b'n', ..] => b'\n',
-        [b'\\', b'f', ..] => 0x0c,
-        [b'\\', b'r', ..] => b'\r',
-        [b'\\', b'u', b'0', b'0', high @ (b'0' | b'1'), low, ..] => {
-            return unescape_control(*high, *low, out);
-        }
-        [b'\\', ..] => return Step::Bad("a canonical escape"),
-        [_, ..] => return Step::Bad("an escaped control character"),
-        [] => return Step::Bad("a closing quote"),
-    };
-    out.push(byte);
-    Step::Escape(2)
-}
-
-fn unescape_control(high: u8, low: u8, out: &mut Vec<u8>) -> Step {
-    let low = match low {
-        b'0'..=b'9' => low - b'0',
-        b'a'..=b'f' => low - b'a' + 10,
-        _ => return Step::Bad("a canonical escape"),
-    };
-    let byte = (high - b'0') * 16 + low;
-    if matches!(byte, 0x08 | b'\t' | b'\n' | 0x0c | b'\r') {
-        return Step::Bad("the short form of this escape");
-    }
-    out.push(byte);
-    Step::Escape(6)
 }
 
 #[cfg(test)]

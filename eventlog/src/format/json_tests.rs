@@ -105,7 +105,71 @@ fn escapes_are_read_wherever_they_fall_in_a_block() {
     }
 }
 
+/// The same, a character at a time.
+fn unescape_slowly(text: &[u8]) -> (usize, Result<Vec<u8>, &'static str>) {
+    let (mut at, mut out) = (0, Vec::new());
+    loop {
+        let (byte, len) = match &text[at..] {
+            [] => return (at, Err("a closing quote")),
+            [b'"', ..] => return (at, Ok(out)),
+            [b'\\', b'"', ..] => (b'"', 2),
+            [b'\\', b'\\', ..] => (b'\\', 2),
+            [b'\\', b'b', ..] => (8, 2),
+            [b'\\', b't', ..] => (9, 2),
+            [b'\\', b'n', ..] => (10, 2),
+            [b'\\', b'f', ..] => (12, 2),
+            [b'\\', b'r', ..] => (13, 2),
+            [b'\\', b'u', digits @ ..] => {
+                let digits = digits
+                    .first_chunk::<4>()
+                    .map(|d| String::from_utf8_lossy(d));
+                let is_lower = |d: &str| !d.bytes().any(|b| b.is_ascii_uppercase() || b == b'+');
+                let value = digits.filter(|d| is_lower(d));
+                match value.and_then(|d| u8::from_str_radix(&d, 16).ok()) {
+                    Some(8 | 9 | 10 | 12 | 13) => {
+                        return (at, Err("the short form of this escape"));
+                    }
+                    Some(value @ 0..=31) => (value, 6),
+                    _ => return (at, Err("a canonical escape")),
+                }
+            }
+            [b'\\', ..] => return (at, Err("a canonical escape")),
+            [0..=31, ..] => return (at, Err("an escaped control character")),
+            [byte, ..] => (*byte, 1),
+        };
+        out.push(byte);
+        at += len;
+    }
+}
+
+/// Strings with much to decode, long enough for several blocks.
+fn tempting() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => Just("\\\"".to_owned()),
+        4 => Just("\\\\".to_owned()),
+        1 => "\\\\[bfnrtu/x]",
+        1 => "\\\\u00[01][0-9a-f]",
+        1 => "\\\\u[0-9a-fA-F]{0,4}",
+        4 => "[a-z\u{e9}\u{1f9f1}]{1,40}",
+        1 => prop::sample::select(vec!["\"", "\\", "\n", "\u{1}"]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2048))]
+
+    #[test]
+    fn many_bytes_at_once_are_decoded_like_one_by_one(text in tempting()) {
+        for text in [text.clone(), format!("{text}\""), format!("{text}\",\"more\":\"")] {
+            let mut out = vec![b'<'];
+            let (stop, end) = unescape(text.as_bytes(), &mut out);
+            let (expected_stop, expected) = unescape_slowly(text.as_bytes());
+            prop_assert_eq!(stop, expected_stop);
+            prop_assert_eq!(end.map(|()| out.split_off(1)), expected);
+        }
+    }
+
     #[test]
     fn strings_round_trip_and_agree_with_serde(text in "(\\PC|[\u{0}-\u{1f}\"\\\\]){0,40}") {
         let mut out = Vec::new();

@@ -22,3 +22,4 @@ pub mod tree;
 
 mod at;
 mod json;
+mod unescape;
