@@ -1,13 +1,13 @@
 //! How fast projections are rebuilt, pages are read and bundles are written.
 //!
-//! `cargo run --release -p minutebook --example rebuild_speed [MESSAGES] [ROOMS]` makes a log in
-//! a temporary directory (1,000,000 messages of 200 bytes in 100 rooms by default) and prints one
-//! line per figure.
+//! `cargo run --release -p minutebook --example rebuild_speed [MESSAGES] [ROOMS] [DIR]` makes a log
+//! in a temporary directory (1,000,000 messages of 200 bytes in 100 rooms by default) and prints
+//! one line per figure. With DIR the log is kept there, and one that is there is used again.
 
 use std::{
     io::Write as _,
     ops::ControlFlow,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -35,6 +35,10 @@ use minutebook_eventlog::store::{
 use minutebook_projections::{HistoryView, Kind, MemoryRows, RoomsView, rooms::Sort};
 use uuid::Uuid;
 
+/// As in the server's own `main`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const MESSAGE_BYTES: usize = 200;
 const BATCH: u64 = 1000;
 
@@ -42,10 +46,13 @@ fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     let messages: u64 = args.next().map_or(Ok(1_000_000), |text| text.parse())?;
     let rooms: u64 = args.next().map_or(Ok(100), |text| text.parse())?;
-    let dir = tempfile::tempdir()?;
-    generate(dir.path(), messages, rooms)?;
-
-    let (mut writer, reader) = FjallStore::open(dir.path(), &StoreOptions::default())?;
+    let temporary = tempfile::tempdir()?;
+    let dir = args.next().map(PathBuf::from);
+    let dir = dir.unwrap_or_else(|| temporary.path().join("data"));
+    if !dir.exists() {
+        generate(&dir, messages, rooms)?;
+    }
+    let (mut writer, reader) = FjallStore::open(&dir, &StoreOptions::default())?;
     let reader: Arc<dyn LogReader> = reader;
     let access = Access {
         reader,

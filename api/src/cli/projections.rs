@@ -85,6 +85,7 @@ pub(crate) fn run(
                 let options = RebuildOptions {
                     fresh: *fresh,
                     accept_difference: *accept_difference,
+                    ..RebuildOptions::default()
                 };
                 rebuild(log, &kinds(*name), options, global, terminal)
             }

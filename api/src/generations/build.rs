@@ -1,5 +1,9 @@
-//! Filling generations: facts from where they stand to the head, in big batches that are not
-//! waited for, each with its own mark.
+//! Filling generations: facts from where they stand to the head, in batches, each with its mark.
+//!
+//! A generation that has to catch up is written as the engine writes it, a page of facts at a
+//! time, without waiting for the disk. One that is new and gets much is *filled*: rows are
+//! gathered by the megabyte and become tables at once. Only one space can be written so at a time,
+//! therefore the mark is then one of its own rows; at the end it moves to where all positions are.
 
 use std::ops::ControlFlow;
 
@@ -8,10 +12,31 @@ use minutebook_projections::{Kind, Projection};
 
 use super::{
     Access, GenerationError, SpaceRows,
-    catalog::{position, position_key, position_op, space_name},
+    catalog::{FILL_MARK, is_filled, position, position_key, position_op, space_name},
     facts::{OwnedFact, each_fact},
     rows::store_ops,
 };
+
+/// When generations are filled, and how much of them is gathered.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling {
+    /// How many events are much.
+    pub events_min: u64,
+    /// About how many bytes of rows are gathered.
+    pub batch_bytes: usize,
+}
+
+impl Default for Filling {
+    fn default() -> Self {
+        Self {
+            events_min: 65_536,
+            batch_bytes: 32 << 20,
+        }
+    }
+}
+
+/// What an event makes of rows besides its body, about.
+const EVENT_BYTES: usize = 256;
 
 /// How far a build is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +54,7 @@ pub struct Build<'a> {
     access: &'a Access,
     meta: Space,
     until: u64,
+    filling: Filling,
     targets: Vec<Target>,
 }
 
@@ -37,18 +63,20 @@ struct Target {
     space: Space,
     position_key: Vec<u8>,
     position: u64,
+    is_filled: bool,
     fold: Box<dyn Projection>,
 }
 
 impl<'a> Build<'a> {
     /// A build up to the head as it is now.
-    pub fn new(access: &'a Access) -> Result<Self, GenerationError> {
+    pub fn new(access: &'a Access, filling: Filling) -> Result<Self, GenerationError> {
         let until = access.reader.head()?.seq;
         let meta = access.reader.space(META_SPACE)?;
         Ok(Self {
             access,
             meta,
             until,
+            filling,
             targets: Vec::new(),
         })
     }
@@ -67,11 +95,14 @@ impl<'a> Build<'a> {
             let reason = format!("generation {number} is at seq {position}, the log at {until}");
             return Err(GenerationError::NotReady { kind, reason });
         }
+        let space = reader.space(&space_name(kind, number))?;
+        let is_much = self.until >= self.filling.events_min;
         self.targets.push(Target {
             kind,
-            space: reader.space(&space_name(kind, number))?,
+            space,
             position_key: position_key(kind, number),
             position,
+            is_filled: is_filled(reader, space, (kind, number), is_much)?,
             fold: kind.fold(),
         });
         Ok(())
@@ -86,47 +117,87 @@ impl<'a> Build<'a> {
             return Ok(());
         };
         let (access, until) = (self.access, self.until);
+        let batch_bytes = if self.targets.iter().any(|target| target.is_filled) {
+            self.filling.batch_bytes
+        } else {
+            0
+        };
+        let mut gathered = 0;
         each_fact(&*access.reader, from + 1, until, |page| {
-            let seq = self.fold_page(page)?;
+            for target in &mut self.targets {
+                target.fold_page(access, page)?;
+            }
+            let seq = page.last().map_or(0, |fact| fact.seq);
+            gathered += page.iter().map(|fact| fact.body_bytes).sum::<usize>();
+            gathered += page.len() * EVENT_BYTES;
+            if gathered < batch_bytes && seq < until {
+                return Ok(());
+            }
+            gathered = 0;
+            self.write(seq)?;
             match watch(Progress { from, seq, until }) {
                 ControlFlow::Continue(()) => Ok(()),
                 ControlFlow::Break(()) => Err(GenerationError::Stopped { seq }),
             }
         })?;
+        self.finish()?;
         Ok(access.maintenance.persist()?)
     }
 
-    fn fold_page(&mut self, page: &[OwnedFact]) -> Result<u64, GenerationError> {
-        let last = page.last().map_or(0, |fact| fact.seq);
-        let mut ops = Vec::new();
-        for target in &mut self.targets {
-            if target.position < last {
-                target.fold_page(self.access, page, &mut ops)?;
-                target.position = last;
-                ops.push(position_op(self.meta, target.position_key.clone(), last));
+    /// Writes what was folded up to here, with its marks.
+    fn write(&mut self, seq: u64) -> Result<(), GenerationError> {
+        let maintenance = &self.access.maintenance;
+        let mut all = Vec::new();
+        for target in self.targets.iter_mut().filter(|one| one.position < seq) {
+            let mut ops = target.flush()?;
+            if target.is_filled {
+                ops.push(target.fill_mark(Some(seq)));
+                maintenance.fill_space(ops)?;
+            } else {
+                all.append(&mut ops);
+                all.push(position_op(self.meta, target.position_key.clone(), seq));
             }
+            target.position = seq;
         }
-        self.access.maintenance.append_rows(ops)?;
-        Ok(last)
+        Ok(maintenance.append_rows(all)?)
+    }
+
+    /// Moves the marks of what was filled to where the others are.
+    fn finish(&self) -> Result<(), GenerationError> {
+        let filled = self.targets.iter().filter(|target| target.is_filled);
+        let ops = filled.flat_map(|target| {
+            let key = target.position_key.clone();
+            let mark = position_op(self.meta, key, target.position);
+            [mark, target.fill_mark(None)]
+        });
+        Ok(self.access.maintenance.append_rows(ops.collect())?)
     }
 }
 
 impl Target {
-    fn fold_page(
-        &mut self,
-        access: &Access,
-        page: &[OwnedFact],
-        out: &mut Vec<RowOp>,
-    ) -> Result<(), GenerationError> {
+    fn fold_page(&mut self, access: &Access, page: &[OwnedFact]) -> Result<(), GenerationError> {
         let kind = self.kind;
-        let wrong = |source| GenerationError::Rows { kind, source };
         let rows = SpaceRows::new(&*access.reader, self.space);
         for fact in page.iter().filter(|fact| fact.seq > self.position) {
-            self.fold.apply(&rows, &fact.fact()).map_err(wrong)?;
+            let folded = self.fold.apply(&rows, &fact.fact());
+            folded.map_err(|source| GenerationError::Rows { kind, source })?;
         }
-        let mut ops = Vec::new();
-        self.fold.flush(&mut ops).map_err(wrong)?;
-        out.extend(store_ops(self.space, ops));
         Ok(())
+    }
+
+    fn flush(&mut self) -> Result<Vec<RowOp>, GenerationError> {
+        let kind = self.kind;
+        let mut ops = Vec::new();
+        let flushed = self.fold.flush(&mut ops);
+        flushed.map_err(|source| GenerationError::Rows { kind, source })?;
+        Ok(store_ops(self.space, ops).collect())
+    }
+
+    fn fill_mark(&self, seq: Option<u64>) -> RowOp {
+        RowOp {
+            space: self.space,
+            key: FILL_MARK.to_vec(),
+            value: seq.map(|seq| seq.to_be_bytes().to_vec()),
+        }
     }
 }

@@ -183,10 +183,12 @@ pub fn live_position(reader: &dyn LogReader, kind: Kind) -> Result<u64, Generati
 /// The seq a generation is folded to; 0 before its first batch.
 pub fn position(reader: &dyn LogReader, kind: Kind, number: u32) -> Result<u64, GenerationError> {
     let meta = reader.space(META_SPACE)?;
-    let Some(value) = reader.get(meta, &position_key(kind, number))? else {
-        return Ok(0);
+    let seq = match reader.get(meta, &position_key(kind, number))? {
+        Some(seq) => Some(seq),
+        None => reader.get(reader.space(&space_name(kind, number))?, FILL_MARK)?,
     };
-    let bytes = value
+    let Some(seq) = seq else { return Ok(0) };
+    let bytes = seq
         .as_slice()
         .try_into()
         .map_err(|_| GenerationError::Catalog {
@@ -194,4 +196,23 @@ pub fn position(reader: &dyn LogReader, kind: Kind, number: u32) -> Result<u64, 
             reason: format!("the position of generation {number} is not 8 bytes long"),
         })?;
     Ok(u64::from_be_bytes(bytes))
+}
+
+/// Where a generation that is being filled has its position: among its own rows, since filling
+/// writes one space at a time. Behind every key a projection has, and outside of what is compared.
+pub(super) const FILL_MARK: &[u8] = &[0xff; 9];
+
+/// Whether a generation is to be filled: it was begun so, or has nothing and gets much.
+pub(super) fn is_filled(
+    reader: &dyn LogReader,
+    space: Space,
+    (kind, number): (Kind, u32),
+    is_much: bool,
+) -> Result<bool, GenerationError> {
+    if reader.get(space, FILL_MARK)?.is_some() {
+        return Ok(true);
+    }
+    let meta = reader.space(META_SPACE)?;
+    let is_new = reader.get(meta, &position_key(kind, number))?.is_none();
+    Ok(is_new && is_much)
 }

@@ -35,6 +35,8 @@ pub struct OwnedFact {
     pub kind: EventKind,
     /// The event, unless its body is gone.
     pub event: Option<Event>,
+    /// Length of its body.
+    pub body_bytes: usize,
 }
 
 impl OwnedFact {
@@ -60,6 +62,7 @@ impl OwnedFact {
             at: Timestamp::parse(&envelope.at).ok_or_else(|| unreadable("time"))?,
             kind,
             event: event.transpose().map_err(|error| error.to_string())?,
+            body_bytes: record.body.as_ref().map_or(0, |body| body.bytes.len()),
         })
     }
 

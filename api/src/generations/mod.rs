@@ -5,8 +5,8 @@
 //! and switches with one row; the one before is kept for instant back-out.
 //!
 //! Invariants
-//! * Rows and the position they are folded to are written in one batch, whoever writes them, so a
-//!   generation that stopped anywhere goes on from its position.
+//! * Rows and the position they are folded to are written at once, all or nothing, whoever writes
+//!   them, so a generation that stopped anywhere goes on from its position.
 //! * A generation becomes live only when its position is the head.
 //! * Generation numbers are never used twice: nothing ever writes into a dropped space's name.
 //! * Only the live generation follows erasures, so the others go when an erasure comes
@@ -22,7 +22,7 @@ mod live;
 mod rows;
 mod switch;
 
-pub use build::{Build, Progress};
+pub use build::{Build, Filling, Progress};
 pub use catalog::{Catalog, Generation, Stage, live_position, position, space_name};
 pub use compare::{Comparison, compare};
 pub use error::GenerationError;

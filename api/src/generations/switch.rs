@@ -9,7 +9,7 @@ use minutebook_eventlog::store::{META_SPACE, RowOp};
 use minutebook_projections::Kind;
 
 use super::{
-    Access, Build, Catalog, Comparison, Generation, GenerationError, Progress, Stage,
+    Access, Build, Catalog, Comparison, Filling, Generation, GenerationError, Progress, Stage,
     catalog::{position, position_key, space_name},
     compare,
 };
@@ -71,6 +71,8 @@ pub struct RebuildOptions {
     pub fresh: bool,
     /// Switch even when the new rows differ from the live ones.
     pub accept_difference: bool,
+    /// How much is written at a time.
+    pub filling: Filling,
 }
 
 /// Makes sure that every projection has a live generation of this build's version at the head,
@@ -80,7 +82,7 @@ pub fn ensure_live(
     watch: &mut Watch<'_>,
 ) -> Result<Vec<Ensured>, GenerationError> {
     drop_orphans(access)?;
-    let mut build = Build::new(access)?;
+    let mut build = Build::new(access, Filling::default())?;
     if build.until() == 0 {
         return Ok(Vec::new());
     }
@@ -171,7 +173,7 @@ pub fn rebuild(
     options: RebuildOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Vec<Outcome>, GenerationError> {
-    let numbers = build_beside(access, kinds, options.fresh, watch)?;
+    let numbers = build_beside(access, kinds, options, watch)?;
     let mut outcomes = Vec::new();
     for (kind, number) in numbers {
         let comparison = compare_with_live(access, kind, number)?;
@@ -200,7 +202,11 @@ pub fn check(
     kinds: &[Kind],
     watch: &mut Watch<'_>,
 ) -> Result<Vec<(Kind, Option<Comparison>)>, GenerationError> {
-    let numbers = build_beside(access, kinds, true, watch)?;
+    let fresh = RebuildOptions {
+        fresh: true,
+        ..RebuildOptions::default()
+    };
+    let numbers = build_beside(access, kinds, fresh, watch)?;
     let mut found = Vec::new();
     for (kind, number) in numbers {
         found.push((kind, compare_with_live(access, kind, number)?));
@@ -214,14 +220,14 @@ pub fn check(
 fn build_beside(
     access: &Access,
     kinds: &[Kind],
-    fresh: bool,
+    options: RebuildOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Vec<(Kind, u32)>, GenerationError> {
     drop_orphans(access)?;
     let mut numbers = Vec::new();
-    let mut build = Build::new(access)?;
+    let mut build = Build::new(access, options.filling)?;
     for &kind in kinds {
-        let number = begin(access, kind, fresh)?;
+        let number = begin(access, kind, options.fresh)?;
         build.add(kind, number)?;
         numbers.push((kind, number));
     }
@@ -271,7 +277,7 @@ pub fn use_generation(
     if one.stage == Stage::Live {
         return Ok(None);
     }
-    let mut build = Build::new(access)?;
+    let mut build = Build::new(access, Filling::default())?;
     build.add(kind, number)?;
     build.run(watch)?;
     switch(access, kind, number)

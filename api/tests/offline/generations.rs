@@ -4,8 +4,8 @@
 use std::ops::ControlFlow;
 
 use minutebook::generations::{
-    Catalog, Comparison, GenerationError, Outcome, RebuildOptions, Stage, Step, check, ensure_live,
-    forget_others, position, rebuild, space_name, use_generation,
+    Catalog, Comparison, Filling, GenerationError, Outcome, RebuildOptions, Stage, Step, check,
+    ensure_live, forget_others, position, rebuild, space_name, use_generation,
 };
 use minutebook_eventlog::store::{META_SPACE, RowOp};
 use minutebook_projections::Kind;
@@ -136,10 +136,26 @@ fn a_rebuild_killed_at_any_mark_goes_on_and_ends_equal() {
     log.talk(3, 17_000);
     log.erase_bodies(1, 100, 3000);
     log.close();
-    for kill_at in 1..=4 {
+    let pages = RebuildOptions::default();
+    assert!(pages.filling.events_min > 17_000);
+    let filled = RebuildOptions {
+        filling: Filling {
+            events_min: 1,
+            batch_bytes: 2 << 20,
+        },
+        ..pages
+    };
+    for (options, kill_at) in [
+        (pages, 1),
+        (pages, 2),
+        (pages, 3),
+        (pages, 4),
+        (filled, 1),
+        (filled, 2),
+    ] {
         let raw = Raw::open(log.dir.path());
         let mut marks = 0;
-        let killed = rebuild(&raw.access, &ALL, options(), &mut |_| {
+        let killed = rebuild(&raw.access, &ALL, options, &mut |_| {
             marks += 1;
             if marks == kill_at {
                 ControlFlow::Break(())
@@ -162,7 +178,7 @@ fn a_rebuild_killed_at_any_mark_goes_on_and_ends_equal() {
             seq
         );
         let mut from = None;
-        let outcomes = rebuild(&raw.access, &ALL, options(), &mut |progress| {
+        let outcomes = rebuild(&raw.access, &ALL, options, &mut |progress| {
             from.get_or_insert(progress.from);
             ControlFlow::Continue(())
         })

@@ -75,6 +75,20 @@ pub(super) fn row(op: &RowOp) -> Result<(), StoreError> {
     }
 }
 
+/// Whether these rows can fill a space at once: all of one space, in ascending order.
+pub(super) fn filling(ops: &[RowOp]) -> Result<(), StoreError> {
+    let is_in_order = |pair: &[RowOp]| match pair {
+        [a, b] => a.space == b.space && a.key < b.key,
+        _ => true,
+    };
+    if !ops.windows(2).all(is_in_order) {
+        return Err(refused(
+            "rows to fill a space are of several or not in ascending order",
+        ));
+    }
+    ops.iter().try_for_each(row)
+}
+
 /// Whether a space may have this name.
 pub(super) fn space_name(name: &str) -> Result<(), StoreError> {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);

@@ -410,10 +410,35 @@ fn rows_can_be_written_beside_the_writer(open: Open<'_>) -> Result<(), Broken> {
         let rows = reader.range(space, &[0], &[0xff], false, 1000)?;
         rule(rows.len() == 100, "bulk rows are seen at once")?;
         bulk.persist()?;
+        let filled = reader.space("filled")?;
+        bulk.fill_space(vec![put(filled, b"a", b"1"), put(filled, b"b", b"1")])?;
+        let gone = RowOp {
+            value: None,
+            ..put(filled, b"a", b"")
+        };
+        bulk.fill_space(vec![gone, put(filled, b"c", b"2")])?;
+        let disorder = bulk.fill_space(vec![put(filled, b"e", b""), put(filled, b"d", b"")]);
+        rule(
+            disorder.is_err_and(|e| e.is_refusal()),
+            "a space is filled in order",
+        )?;
+        let mixed = bulk.fill_space(vec![put(filled, b"d", b""), put(space, b"e", b"")]);
+        rule(
+            mixed.is_err_and(|e| e.is_refusal()),
+            "a space is filled alone",
+        )?;
+        rule(is_filled(&*reader)?, "what fills a space is seen at once")?;
     }
     let (_writer, reader) = open()?;
     let rows = reader.range(reader.space("bulk")?, &[0], &[0xff], false, 1000)?;
-    rule(rows.len() == 100, "bulk rows are there after opening again")
+    rule(rows.len() == 100, "bulk rows are there after opening again")?;
+    rule(is_filled(&*reader)?, "and what filled a space too")
+}
+
+fn is_filled(reader: &dyn LogReader) -> Result<bool, StoreError> {
+    let rows = reader.range(reader.space("filled")?, &[0], &[0xff], false, 9)?;
+    let expected = [(b"b", b"1"), (b"c", b"2")];
+    Ok(rows == expected.map(|(key, value)| (key.to_vec(), value.to_vec())))
 }
 
 fn a_stopped_writer_refuses(open: Open<'_>) -> Result<(), Broken> {

@@ -225,6 +225,11 @@ impl Maintenance for MemoryReader {
         Ok(())
     }
 
+    fn fill_space(&self, ops: Vec<RowOp>) -> Result<(), StoreError> {
+        check::filling(&ops)?;
+        self.append_rows(ops)
+    }
+
     fn persist(&self) -> Result<(), StoreError> {
         Ok(())
     }

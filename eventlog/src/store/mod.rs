@@ -200,6 +200,10 @@ pub trait Maintenance: Send + Sync {
     /// Writes derived rows, atomically, without waiting for the disk: readers see them at once,
     /// a power cut may take back the newest calls (never an older one alone).
     fn append_rows(&self, ops: Vec<RowOp>) -> Result<(), StoreError>;
+    /// Writes many rows of one space, in ascending order of their keys: all or nothing, durable
+    /// when it returns, and past whatever makes small writes safe, so that it is the fastest way to
+    /// fill a space. Only for a space to which nothing else was written since it was created.
+    fn fill_space(&self, ops: Vec<RowOp>) -> Result<(), StoreError>;
     /// Makes all rows so far durable.
     fn persist(&self) -> Result<(), StoreError>;
     /// Deletes a space with all its rows; its handles are refused from then on.

@@ -40,6 +40,38 @@ impl Maintenance for Shared {
         Ok(())
     }
 
+    /// Writes tables as a flush would, without journal and memtable. What a memtable of the space
+    /// held would be flushed too, behind the back of whoever counts memtables' bytes: therefore
+    /// only spaces that have none.
+    fn fill_space(&self, ops: Vec<RowOp>) -> Result<(), StoreError> {
+        self.usable()?;
+        check::filling(&ops)?;
+        let Some(first) = ops.first() else {
+            return Ok(());
+        };
+        let keyspace = self.spaces.read().keyspace(first.space)?.clone();
+        if keyspace == self.tables.meta {
+            return Err(StoreError::Refused(
+                "the meta space is not filled".to_owned(),
+            ));
+        }
+        let poison = |e| self.poison(failure(e));
+        let mut filling = keyspace.start_ingestion().map_err(poison)?;
+        for RowOp { key, value, .. } in ops {
+            match value {
+                Some(value) => filling.write(key, value),
+                None => filling.write_tombstone(key),
+            }
+            .map_err(poison)?;
+        }
+        let turn = self.turn.lock();
+        filling.finish().map_err(poison)?;
+        let head = self.published().head.clone();
+        self.publish(head);
+        drop(turn);
+        Ok(())
+    }
+
     fn persist(&self) -> Result<(), StoreError> {
         self.usable()?;
         self.db
