@@ -47,7 +47,7 @@ pub(crate) struct ServeArgs {
         value_parser = address
     )]
     http: SocketAddr,
-    /// The log's origin line, for a new log [default: made from the arbiter's key]
+    /// The log's origin line, for a new log [default: a random one]
     #[arg(long, env = "MINUTEBOOK_ORIGIN", value_name = "NAME", value_parser = origin)]
     origin: Option<String>,
     /// The arbiter's key, 32 raw bytes, mode 600; made if missing [default: DIR/arbiter.key]

@@ -99,11 +99,11 @@ impl<W: LogWriter> Committer<W> {
             reader,
             seed,
             origin,
-            entropy,
+            mut entropy,
         } = parts;
         let head = reader.head()?;
         let folded = fold(&*reader, &head)?;
-        let origin = settle_origin(origin.as_deref(), &folded.state, &seed)?;
+        let origin = settle_origin(origin.as_deref(), &folded.state, &mut entropy)?;
         let key = SigningKey::from_seed(&origin, seed)
             .map_err(|error| RecoverError::Key(error.to_string()))?;
         let tree = Tree::restore(&*reader, head.seq)
@@ -210,17 +210,14 @@ fn check_links(record: &Record, links: &Links) -> Result<(), String> {
     Ok(())
 }
 
-/// The log's origin if it has one, else the one asked for, else one made from the key.
+/// The log's origin if it has one, else the one asked for, else a fresh one.
 fn settle_origin(
     asked: Option<&str>,
     state: &State,
-    seed: &[u8; 32],
+    entropy: &mut Entropy,
 ) -> Result<String, RecoverError> {
     let vkey = state.keys().current_epoch().map(|epoch| &*epoch.vkey);
-    match origin_of(asked, vkey)? {
-        Some(origin) => Ok(origin),
-        None => default_origin(seed),
-    }
+    Ok(origin_of(asked, vkey)?.unwrap_or_else(|| default_origin(entropy)))
 }
 
 /// The origin that the log's key is named after, which must be the one asked for; on a new log
@@ -239,13 +236,12 @@ pub(super) fn origin_of(
     }
 }
 
-fn default_origin(seed: &[u8; 32]) -> Result<String, RecoverError> {
-    let key = SigningKey::from_seed("minutebook", *seed)
-        .map_err(|error| RecoverError::Key(error.to_string()))?;
-    Ok(format!(
-        "minutebook.local/{}",
-        hex::encode(key.verifying_key().id())
-    ))
+/// Chance, and nothing of the key: with one key in two directories, an origin made from the key
+/// would make two logs that claim to be one, which is what a fork is.
+fn default_origin(entropy: &mut Entropy) -> String {
+    let salt = entropy.salt();
+    let (id, _) = salt.split_at(16);
+    format!("minutebook.local/{}", hex::encode(id))
 }
 
 fn check_key(state: &State, key: &VerifyingKey) -> Result<(), RecoverError> {
@@ -283,4 +279,47 @@ fn check_head(
         return Ok(());
     };
     Err(RecoverError::Checkpoint(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use minutebook_eventlog::store::memory::MemoryStore;
+
+    use super::*;
+    use crate::engine::SystemClock;
+
+    fn open(store: &MemoryStore, chance: u8, origin: Option<&str>) -> String {
+        let (writer, reader) = store.open().unwrap();
+        let mut committer = Committer::recover(Parts {
+            writer,
+            reader,
+            seed: [5; 32],
+            origin: origin.map(str::to_owned),
+            entropy: Entropy::from_seed([chance; 32]),
+        })
+        .unwrap();
+        committer.found(&SystemClock).unwrap();
+        committer.origin
+    }
+
+    #[test]
+    fn one_key_in_two_directories_makes_two_logs_of_two_origins() {
+        let (first, second) = (MemoryStore::new(), MemoryStore::new());
+        let origins = [open(&first, 1, None), open(&second, 2, None)];
+        assert_ne!(origins[0], origins[1]);
+        for origin in &origins {
+            assert!(origin.starts_with("minutebook.local/"), "{origin}");
+        }
+        // Later starts read it from the log.
+        assert_eq!(open(&first, 3, None), origins[0]);
+        assert_eq!(open(&first, 4, Some(&origins[0])), origins[0]);
+    }
+
+    #[test]
+    fn an_origin_asked_for_is_taken_as_it_is() {
+        let store = MemoryStore::new();
+        let asked = Some("example.org/log");
+        assert_eq!(open(&store, 1, asked), "example.org/log");
+        assert_eq!(open(&store, 2, None), "example.org/log");
+    }
 }
