@@ -79,7 +79,7 @@ impl MemoryStore {
         };
         let mut disk = self.disk.write();
         let head = disk.head();
-        opening::compare(disk.saved.as_ref(), &head, "", |seq| Ok(disk.hash_at(seq)))?;
+        opening::compare(disk.saved.as_ref(), &head, |seq| Ok(disk.hash_at(seq)))?;
         disk.saved = Some(head);
         drop(disk);
         let disk = Arc::clone(&self.disk);

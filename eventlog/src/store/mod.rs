@@ -126,10 +126,12 @@ pub enum StoreError {
     },
     /// The head file is newer than the log: acknowledged events are gone.
     #[error(
-        "{missing} acknowledged event(s) are missing: the head file says {head}, the log ends at \
-         {log}{}", kept_note(.kept)
+        "{missing} acknowledged event(s) are missing: {path}/head says {head}, the log ends at \
+         {log}; restore a backup that has them{}", kept_note(.kept)
     )]
     HeadAhead {
+        /// The directory; empty for a log that has none.
+        path: String,
         /// What the head file says.
         head: u64,
         /// Where the log ends.
@@ -151,7 +153,10 @@ pub enum StoreError {
         log: u64,
     },
     /// There is no log in the directory, and it was not to be created.
-    #[error("there is no log in {path}")]
+    #[error(
+        "there is no log in {path}; starting the server once makes one: minutebook serve --data \
+         {path}"
+    )]
     NoLog {
         /// The directory.
         path: String,
@@ -175,6 +180,39 @@ fn kept_note(kept: &str) -> String {
 }
 
 impl StoreError {
+    /// The error with the directory it is about and what to do, where it does not say so yet.
+    pub(crate) fn located(self, dir: &std::path::Path) -> Self {
+        let dir = dir.display().to_string();
+        match self {
+            Self::Damaged(why) if !why.contains(&dir) => Self::Damaged(format!(
+                "{dir}: {why}; keep a copy of it as it is, and restore a backup"
+            )),
+            Self::Io(why) if !why.contains(&dir) => Self::Io(format!(
+                "{dir}: {why}; look after its disk (space, permissions, health) and start again"
+            )),
+            Self::HeadAhead {
+                head,
+                log,
+                missing,
+                kept,
+                ..
+            } => Self::HeadAhead {
+                path: dir,
+                head,
+                log,
+                missing,
+                kept,
+            },
+            other @ (Self::Damaged(_)
+            | Self::Io(_)
+            | Self::Fenced { .. }
+            | Self::Locked { .. }
+            | Self::HeadMissing { .. }
+            | Self::NoLog { .. }
+            | Self::Refused(_)) => other,
+        }
+    }
+
     /// Whether nothing was written and the writer can go on.
     pub const fn is_refusal(&self) -> bool {
         matches!(self, Self::Fenced { .. } | Self::Refused(_))
@@ -216,6 +254,9 @@ pub trait Maintenance: Send + Sync {
 /// A page of records, oldest first.
 pub type Page = Vec<(u64, Record)>;
 
+/// Envelopes of a page of records, with their seqs, oldest first.
+pub type Envelopes = Vec<(u64, Vec<u8>)>;
+
 /// A derived row: key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
@@ -227,6 +268,17 @@ pub trait LogReader: Send + Sync {
     fn read(&self, seq: u64, limit: usize) -> Result<Page, StoreError>;
     /// Up to `limit` records of a stream from position `sseq` on.
     fn read_stream(&self, stream: &str, sseq: u64, limit: usize) -> Result<Page, StoreError>;
+    /// [`Self::read_stream`] without the bodies, which may be large.
+    fn read_stream_envelopes(
+        &self,
+        stream: &str,
+        sseq: u64,
+        limit: usize,
+    ) -> Result<Envelopes, StoreError> {
+        let page = self.read_stream(stream, sseq, limit)?;
+        let envelopes = page.into_iter().map(|(seq, record)| (seq, record.envelope));
+        Ok(envelopes.collect())
+    }
     /// The signed checkpoint of the smallest commit whose size is at least `size`.
     fn checkpoint_at_or_after(&self, size: u64) -> Result<Option<(u64, String)>, StoreError>;
     /// A complete tile.

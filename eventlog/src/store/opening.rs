@@ -16,7 +16,6 @@ use crate::format::hash::Hash;
 pub(super) fn compare(
     saved: Option<&Head>,
     log: &Head,
-    kept: &str,
     hash_at: impl FnOnce(u64) -> Result<Hash, StoreError>,
 ) -> Result<(), StoreError> {
     let Some(saved) = saved else {
@@ -27,7 +26,8 @@ pub(super) fn compare(
             head: saved.seq,
             log: log.seq,
             missing: saved.seq - log.seq,
-            kept: kept.to_owned(),
+            path: String::new(),
+            kept: String::new(),
         });
     }
     let found = match saved.seq {

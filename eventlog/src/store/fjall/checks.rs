@@ -4,10 +4,7 @@
 //! gaps: fjall cuts a sealed journal at the first thing it cannot read and goes on with the next
 //! one, which loses events in the middle.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use fjall::Keyspace;
 
@@ -26,29 +23,6 @@ use crate::{
 
 fn damaged(what: String) -> StoreError {
     StoreError::Damaged(what)
-}
-
-/// Whether fjall can make sense of the names of its folders: it aborts when it cannot.
-pub(super) fn layout(keyspaces: &Path) -> Result<(), StoreError> {
-    let io = |e: io::Error| StoreError::Io(format!("{}: {e}", keyspaces.display()));
-    let entries = match fs::read_dir(keyspaces) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        read => read.map_err(io)?,
-    };
-    for entry in entries {
-        let entry = entry.map_err(io)?;
-        let number = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<u64>().ok());
-        if number.is_none() && !entry.file_type().map_err(io)?.is_file() {
-            return Err(damaged(format!(
-                "{} does not belong there",
-                entry.path().display()
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Where the log in these keyspaces ends.

@@ -22,6 +22,7 @@ mod bulk;
 mod checks;
 mod erase;
 mod kept;
+mod layout;
 mod open;
 mod reader;
 mod spaces;
@@ -90,8 +91,14 @@ impl Shared {
         }
     }
 
+    /// An error with where it was.
+    fn located(&self, error: StoreError) -> StoreError {
+        error.located(&self.dir)
+    }
+
     /// Remembers a fatal error.
     fn poison(&self, error: StoreError) -> StoreError {
+        let error = self.located(error);
         // Only the first failure is kept: the others follow from it.
         drop(self.failed.set(error.to_string()));
         error

@@ -10,8 +10,8 @@ use fjall::Database;
 use parking_lot::{Mutex, RwLock};
 
 use super::{
-    FjallReader, FjallWriter, Published, Shared, checks, failure, kept, kept::Kept, spaces::Spaces,
-    tuning, tuning::Tables,
+    FjallReader, FjallWriter, Published, Shared, checks, failure, kept, kept::Kept, layout,
+    spaces::Spaces, tuning, tuning::Tables,
 };
 use crate::store::{
     Head, StoreError,
@@ -73,7 +73,7 @@ impl FjallStore {
         let saved = saved_head(dir, options)?;
         let exists = db_dir.join(DB_MARK).is_file();
         if !exists {
-            may_create(dir, options, saved.as_ref())?;
+            may_create(dir, options, saved.as_ref()).map_err(|e| e.located(dir))?;
         }
         let unclean = saved
             .as_ref()
@@ -88,7 +88,7 @@ impl FjallStore {
             kept.make(&journals);
         }
         let opened = Opened::open(dir, &db_dir, options, saved.as_ref(), &journals)
-            .map_err(|e| name_kept(e, &kept))?;
+            .map_err(|e| name_kept(e.located(dir), &kept))?;
         let store = opened.start(dir, lock)?;
         kept.remove();
         Ok(store)
@@ -110,7 +110,7 @@ fn saved_head(dir: &Path, options: &Options) -> Result<Option<SavedHead>, StoreE
 fn may_create(dir: &Path, options: &Options, saved: Option<&SavedHead>) -> Result<(), StoreError> {
     match saved {
         Some(saved) if saved.head.seq > 0 => {
-            opening::compare(Some(&saved.head), &checks::empty(), "", |_| {
+            opening::compare(Some(&saved.head), &checks::empty(), |_| {
                 Err(StoreError::Damaged("the log is empty".to_owned()))
             })
         }
@@ -164,7 +164,7 @@ impl Opened {
                 log: head.seq,
             });
         }
-        opening::compare(saved.map(|saved| &saved.head), &head, "", |seq| {
+        opening::compare(saved.map(|saved| &saved.head), &head, |seq| {
             checks::hash_at(&tables, seq)
         })?;
         checks::no_gaps(&tables.envelopes, head.seq, journals)?;
@@ -212,9 +212,9 @@ impl Opened {
 }
 
 /// Opens fjall. It panics over damage it does not expect, and where it can still be caught that is
-/// damage like any other (some of it aborts the process: [`checks::layout`] looks first).
+/// damage like any other (some of it aborts the process: [`layout::check`] looks first).
 fn database(path: &Path, options: &Options) -> Result<Database, StoreError> {
-    checks::layout(&path.join("keyspaces"))?;
+    layout::check(path)?;
     match catch_unwind(AssertUnwindSafe(|| tuning::database(path, options))) {
         Ok(opened) => opened.map_err(failure),
         Err(_) => Err(StoreError::Damaged(

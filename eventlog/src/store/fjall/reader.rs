@@ -2,13 +2,13 @@
 
 use std::{ops::RangeInclusive, sync::Arc};
 
-use fjall::{Keyspace, Readable, UserValue};
+use fjall::{Guard, Keyspace, Readable, UserValue};
 
 use super::{Published, Shared, failure};
 use crate::{
     format::record::Record,
     store::{
-        CommandRow, Head, LogReader, Page, Row, Space, StoreError, StoreStats,
+        CommandRow, Envelopes, Head, LogReader, Page, Row, Space, StoreError, StoreStats,
         keys::{body, checkpoint, command, envelope, stream, tile, view},
     },
 };
@@ -29,13 +29,44 @@ impl Published {
         self.snapshot.get(keyspace, key).map_err(failure)
     }
 
+    fn read(&self, shared: &Shared, seq: u64, limit: usize) -> Result<Page, StoreError> {
+        let first = seq.max(1);
+        let count = u64::try_from(limit).unwrap_or(u64::MAX);
+        let last = self.head.seq.min(first.saturating_add(count) - 1);
+        if limit == 0 || first > last {
+            return Ok(Page::new());
+        }
+        if span(&(first..=last)) > FEW {
+            return self.scan(shared, first..=last);
+        }
+        (first..=last)
+            .map(|seq| Ok((seq, self.record(shared, seq)?)))
+            .collect()
+    }
+
+    /// The seqs of a stream's records from position `sseq` on.
+    fn places(
+        &self,
+        shared: &Shared,
+        stream: &str,
+        sseq: u64,
+    ) -> impl Iterator<Item = Result<u64, StoreError>> + use<> {
+        let prefix = stream::prefix(stream);
+        let keys = stream::ser_key(prefix, sseq)..=stream::ser_key(prefix, u64::MAX);
+        let index = self.snapshot.range(&shared.tables.streams, keys);
+        index.map(|guard| stream::deser_value(&guard.value().map_err(failure)?))
+    }
+
+    fn envelope(&self, shared: &Shared, seq: u64) -> Result<Vec<u8>, StoreError> {
+        let envelope = self.get(&shared.tables.envelopes, &envelope::ser_key(seq))?;
+        Ok(envelope.ok_or_else(|| missing(seq))?.to_vec())
+    }
+
     fn record(&self, shared: &Shared, seq: u64) -> Result<Record, StoreError> {
-        let envelope = self
-            .get(&shared.tables.envelopes, &envelope::ser_key(seq))?
-            .ok_or_else(|| missing(seq))?;
+        let envelope = self.envelope(shared, seq)?;
         let body = self.get(&shared.tables.bodies, &body::ser_key(seq))?;
         Ok(Record {
-            envelope: envelope.to_vec(),
+            envelope,
             body: body.map(|bytes| body::deser_value(&bytes)).transpose()?,
         })
     }
@@ -88,71 +119,82 @@ fn missing(seq: u64) -> StoreError {
     ))
 }
 
+impl FjallReader {
+    /// One look at one moment of the log; what goes wrong says where.
+    fn look<T>(
+        &self,
+        look: impl FnOnce(&Published, &Shared) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let shared = &*self.shared;
+        look(&shared.published(), shared).map_err(|e| shared.located(e))
+    }
+}
+
 impl LogReader for FjallReader {
     fn head(&self) -> Result<Head, StoreError> {
         Ok(Head::clone(&self.shared.published().head))
     }
 
     fn read(&self, seq: u64, limit: usize) -> Result<Page, StoreError> {
-        let at = self.shared.published();
-        let first = seq.max(1);
-        let count = u64::try_from(limit).unwrap_or(u64::MAX);
-        let last = at.head.seq.min(first.saturating_add(count) - 1);
-        if limit == 0 || first > last {
-            return Ok(Page::new());
-        }
-        if span(&(first..=last)) > FEW {
-            return at.scan(&self.shared, first..=last);
-        }
-        (first..=last)
-            .map(|seq| Ok((seq, at.record(&self.shared, seq)?)))
-            .collect()
+        self.look(|at, shared| at.read(shared, seq, limit))
     }
 
     fn read_stream(&self, stream: &str, sseq: u64, limit: usize) -> Result<Page, StoreError> {
-        let at = self.shared.published();
-        let prefix = stream::prefix(stream);
-        let keys = stream::ser_key(prefix, sseq)..=stream::ser_key(prefix, u64::MAX);
-        let index = at.snapshot.range(&self.shared.tables.streams, keys);
-        index
-            .take(limit)
-            .map(|guard| {
-                let at_seq = stream::deser_value(&guard.value().map_err(failure)?)?;
-                Ok((at_seq, at.record(&self.shared, at_seq)?))
-            })
-            .collect()
+        self.look(|at, shared| {
+            at.places(shared, stream, sseq)
+                .take(limit)
+                .map(|seq| seq.and_then(|seq| Ok((seq, at.record(shared, seq)?))))
+                .collect()
+        })
+    }
+
+    fn read_stream_envelopes(
+        &self,
+        stream: &str,
+        sseq: u64,
+        limit: usize,
+    ) -> Result<Envelopes, StoreError> {
+        self.look(|at, shared| {
+            at.places(shared, stream, sseq)
+                .take(limit)
+                .map(|seq| seq.and_then(|seq| Ok((seq, at.envelope(shared, seq)?))))
+                .collect()
+        })
     }
 
     fn checkpoint_at_or_after(&self, size: u64) -> Result<Option<(u64, String)>, StoreError> {
-        let at = self.shared.published();
-        let keys = checkpoint::ser_key(size)..=checkpoint::ser_key(u64::MAX);
-        let mut found = at.snapshot.range(&self.shared.tables.checkpoints, keys);
-        let Some(guard) = found.next() else {
-            return Ok(None);
-        };
-        let (key, note) = guard.into_inner().map_err(failure)?;
-        Ok(Some((
-            checkpoint::deser_key(&key)?,
-            checkpoint::deser_value(&note)?,
-        )))
+        self.look(|at, shared| {
+            let keys = checkpoint::ser_key(size)..=checkpoint::ser_key(u64::MAX);
+            let mut found = at.snapshot.range(&shared.tables.checkpoints, keys);
+            let Some(guard) = found.next() else {
+                return Ok(None);
+            };
+            let (key, note) = guard.into_inner().map_err(failure)?;
+            Ok(Some((
+                checkpoint::deser_key(&key)?,
+                checkpoint::deser_value(&note)?,
+            )))
+        })
     }
 
     fn tile(&self, level: u8, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let at = self.shared.published();
-        at.get(&self.shared.tables.tiles, &tile::ser_key(level, index))?
-            .map(|hashes| tile::deser_value(&hashes))
-            .transpose()
+        self.look(|at, shared| {
+            at.get(&shared.tables.tiles, &tile::ser_key(level, index))?
+                .map(|hashes| tile::deser_value(&hashes))
+                .transpose()
+        })
     }
 
     fn command(&self, key: &[u8; 16]) -> Result<Option<CommandRow>, StoreError> {
-        let at = self.shared.published();
-        at.get(&self.shared.tables.commands, key)?
-            .map(|row| command::deser_value(&row))
-            .transpose()
+        self.look(|at, shared| {
+            at.get(&shared.tables.commands, key)?
+                .map(|row| command::deser_value(&row))
+                .transpose()
+        })
     }
 
     fn space(&self, name: &str) -> Result<Space, StoreError> {
-        self.shared.space(name)
+        self.look(|_, shared| shared.space(name))
     }
 
     fn spaces(&self) -> Result<Vec<String>, StoreError> {
@@ -160,14 +202,16 @@ impl LogReader for FjallReader {
     }
 
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let spaces = self.shared.spaces.read();
-        let keyspace = spaces.keyspace(space)?.clone();
-        drop(spaces);
-        if key.is_empty() || (view::is_own_key(key) && keyspace == self.shared.tables.meta) {
-            return Ok(None);
-        }
-        let found = self.shared.published().get(&keyspace, key)?;
-        Ok(found.map(|value| value.to_vec()))
+        self.look(|at, shared| {
+            let spaces = shared.spaces.read();
+            let keyspace = spaces.keyspace(space)?.clone();
+            drop(spaces);
+            if key.is_empty() || (view::is_own_key(key) && keyspace == shared.tables.meta) {
+                return Ok(None);
+            }
+            let found = at.get(&keyspace, key)?;
+            Ok(found.map(|value| value.to_vec()))
+        })
     }
 
     fn range(
@@ -178,33 +222,33 @@ impl LogReader for FjallReader {
         reverse: bool,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        let keyspace = self.shared.spaces.read().keyspace(space)?.clone();
-        let own =
-            keyspace == self.shared.tables.meta && (from.is_empty() || view::is_own_key(from));
-        let from = if own { view::FIRST_FREE_KEY } else { from };
-        if from >= to {
-            return Ok(Vec::new());
-        }
-        let mut rows = self.shared.published().snapshot.range(&keyspace, from..to);
-        let mut next = || {
-            if reverse {
-                rows.next_back()
-            } else {
-                rows.next()
+        self.look(|at, shared| {
+            let keyspace = shared.spaces.read().keyspace(space)?.clone();
+            let own = keyspace == shared.tables.meta && (from.is_empty() || view::is_own_key(from));
+            let from = if own { view::FIRST_FREE_KEY } else { from };
+            if from >= to {
+                return Ok(Vec::new());
             }
-        };
-        std::iter::from_fn(&mut next)
-            .take(limit)
-            .map(|guard| {
-                let (key, value) = guard.into_inner().map_err(failure)?;
-                Ok((key.to_vec(), value.to_vec()))
-            })
-            .collect()
+            let rows = at.snapshot.range(&keyspace, from..to);
+            if reverse {
+                collect(rows.rev().take(limit))
+            } else {
+                collect(rows.take(limit))
+            }
+        })
     }
 
     fn stats(&self) -> StoreStats {
         self.shared.stats()
     }
+}
+
+fn collect(rows: impl Iterator<Item = Guard>) -> Result<Vec<Row>, StoreError> {
+    rows.map(|guard| {
+        let (key, value) = guard.into_inner().map_err(failure)?;
+        Ok((key.to_vec(), value.to_vec()))
+    })
+    .collect()
 }
 
 impl Shared {

@@ -104,6 +104,7 @@ fn a_flipped_tag_is_refused_with_the_number_of_missing_events() {
         log: 10,
         missing: 10,
         kept,
+        ..
     } = &error
     else {
         panic!("{error}");

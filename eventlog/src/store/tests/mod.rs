@@ -6,3 +6,4 @@ mod erasure;
 mod faults;
 mod heads;
 mod rules;
+mod shapes;
