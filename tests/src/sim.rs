@@ -249,13 +249,12 @@ impl Sim {
         let take = self.rng.random_range(1..=8).min(self.pending.len());
         let wishes: Vec<Wish> = self.pending.drain(..take).collect();
         let batch = wishes.iter().map(submission).collect::<Result<Vec<_>>>()?;
-        let followed = self.feed.is_followed();
         let now = Timestamp::from_micros(self.micros);
-        let Ok(written) = self.committer.commit(batch, now, followed) else {
+        let Ok(written) = self.committer.commit(batch, now, &self.feed) else {
             self.pending.splice(..0, wishes);
             return self.crash();
         };
-        self.feed.publish(written.records)?;
+        self.feed.publish(&written.news);
         for (wish, outcome) in wishes.into_iter().zip(written.outcomes) {
             self.answered(wish, outcome)?;
         }

@@ -12,14 +12,17 @@ use std::sync::{Arc, Weak};
 use minutebook_domain::EventKind;
 use minutebook_domain::ids::StreamId;
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
-use super::follow::{Published, Scope};
+use super::follow::{News, Published, Scope};
 
 /// Newest records a channel keeps at hand.
 const RECENT_MAX: usize = 64;
 /// And their bytes, at most.
 const RECENT_BYTES_MAX: usize = 512 * 1024;
+
+/// Pages of the log read for followers at once.
+const READS_MAX: usize = 8;
 
 /// The signal and the newest records of one scope.
 #[derive(Debug)]
@@ -38,11 +41,23 @@ impl Channel {
 }
 
 /// All channels.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Channels {
     map: RwLock<HashMap<Scope, Weak<Channel>>>,
     followers: AtomicUsize,
     closed: std::sync::atomic::AtomicBool,
+    reads: Arc<Semaphore>,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Self {
+            map: RwLock::default(),
+            followers: AtomicUsize::new(0),
+            closed: false.into(),
+            reads: Arc::new(Semaphore::new(READS_MAX)),
+        }
+    }
 }
 
 impl Channels {
@@ -61,6 +76,18 @@ impl Channels {
         channel
     }
 
+    /// The turns of those who read the log.
+    pub(super) fn reads(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.reads)
+    }
+
+    /// Whether anybody follows this stream, alone or with all others.
+    pub(super) fn has(&self, stream: StreamId) -> bool {
+        let map = self.map.read();
+        let has = |scope| map.get(&scope).is_some_and(|one| one.strong_count() > 0);
+        has(Scope::All) || room_scope(stream).is_some_and(has)
+    }
+
     /// How many follow.
     pub(super) fn followers(&self) -> usize {
         self.followers.load(SeqCst)
@@ -76,15 +103,19 @@ impl Channels {
         self.followers.fetch_sub(1, SeqCst);
     }
 
-    /// Hands durable records to the channels they belong to, then wakes each once.
-    pub(super) fn publish(&self, records: &[Arc<Published>]) {
+    /// Hands durable records to the channels they belong to, then wakes each once. A record that
+    /// nobody followed when it was written belongs to channels made since: they read it in the log.
+    pub(super) fn publish(&self, news: &News) {
         let map = self.map.read();
         let mut touched: Vec<Arc<Channel>> = Vec::new();
-        for record in records {
-            let scopes = [Some(Scope::All), room_scope(record.stream)];
+        for (stream, record) in news {
+            let scopes = [Some(Scope::All), room_scope(*stream)];
             for scope in scopes.into_iter().flatten() {
                 if let Some(channel) = map.get(&scope).and_then(Weak::upgrade) {
-                    push(&channel, scope, record);
+                    match record {
+                        Some(record) => push(&channel, scope, record),
+                        None => channel.recent.lock().clear(),
+                    }
                     if !touched.iter().any(|seen| Arc::ptr_eq(seen, &channel)) {
                         touched.push(channel);
                     }

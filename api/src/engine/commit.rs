@@ -26,6 +26,7 @@ use minutebook_eventlog::store::{
 use super::chain::Chain;
 use super::clock::Entropy;
 use super::erase;
+use super::follow::{Keep, News};
 use super::janitor;
 use super::repeat::{index_key, scope};
 use super::replay;
@@ -85,8 +86,8 @@ pub struct Committer<W> {
 pub struct Written {
     /// Answers, in the order of the submissions.
     pub outcomes: Vec<Outcome>,
-    /// Envelope and body of every new record, when asked for.
-    pub records: Vec<Record>,
+    /// What there is for followers.
+    pub news: News,
     /// Whether keys changed.
     pub keys_changed: bool,
     /// Whether anything was erased.
@@ -106,6 +107,8 @@ struct Draft {
     commit: Commit,
     in_batch: HashMap<[u8; 16], CommandRow>,
     tiles: Vec<Tile>,
+    /// Stream and kind of every record.
+    kinds: Vec<(StreamId, EventKind)>,
     keys_changed: bool,
     erased: bool,
 }
@@ -128,12 +131,12 @@ impl<W: LogWriter> Committer<W> {
     ///    **This is the commit point.**
     /// 6. Only now: return the answers and what to publish.
     ///
-    /// `keep_records` says whether somebody follows, so that nobody pays for copies in vain.
-    pub fn commit(
+    /// `keep` says what is followed, so that nobody pays for copies in vain.
+    pub fn commit<'a>(
         &mut self,
         batch: Vec<Submission>,
         now: Timestamp,
-        keep_records: bool,
+        keep: impl Into<Keep<'a>>,
     ) -> Result<Written, Fatal> {
         let at = now.max(self.last_at);
         self.last_at = at;
@@ -143,11 +146,7 @@ impl<W: LogWriter> Committer<W> {
         for submission in batch {
             verdicts.push(self.take(submission, at, &mut draft)?);
         }
-        let records = if keep_records {
-            copies(&draft.commit.records)
-        } else {
-            Vec::new()
-        };
+        let news = keep.into().news(&draft.commit.records, &draft.kinds);
         let (keys_changed, erased) = (draft.keys_changed, draft.erased);
         if !draft.commit.records.is_empty() {
             self.seal(draft)?;
@@ -158,7 +157,7 @@ impl<W: LogWriter> Committer<W> {
             .collect();
         Ok(Written {
             outcomes,
-            records,
+            news,
             keys_changed,
             erased,
         })
@@ -284,6 +283,7 @@ impl<W: LogWriter> Committer<W> {
         .encode(&mut envelope);
         self.chain.advance(stream, links, chain_hash(&envelope));
         self.tree.push(leaf_hash(&envelope), &mut draft.tiles);
+        draft.kinds.push((stream, kind));
         draft.commit.records.push(NewRecord {
             record: Record {
                 envelope,
@@ -364,10 +364,6 @@ fn repeat_or_conflict(row: CommandRow, id: &Idempotency) -> Verdict {
     } else {
         Verdict::Refused(SubmitError::KeyConflict { first: row.first })
     }
-}
-
-fn copies(records: &[NewRecord]) -> Vec<Record> {
-    records.iter().map(|new| new.record.clone()).collect()
 }
 
 impl<W> std::fmt::Debug for Committer<W> {

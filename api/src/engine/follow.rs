@@ -10,8 +10,9 @@ use bytes::Bytes;
 use minutebook_domain::EventKind;
 use minutebook_domain::ids::{RoomId, StreamId};
 use minutebook_eventlog::format::{envelope::Envelope, record::Record};
-use minutebook_eventlog::store::{LogReader, Page, StoreError};
+use minutebook_eventlog::store::{LogReader, NewRecord, Page, StoreError};
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 use super::channels::{Channel, Channels};
 use super::position::last_position;
@@ -74,6 +75,20 @@ impl Published {
         self.envelope.len() + self.body.as_ref().map_or(0, Vec::len)
     }
 
+    /// A record of a commit, as followers see it.
+    pub(super) fn from_new(new: &NewRecord, stream: StreamId, kind: EventKind) -> Self {
+        let body = new.record.body.as_ref().map(|body| body.bytes.clone());
+        Self {
+            seq: new.seq,
+            stream,
+            sseq: new.sseq,
+            kind,
+            envelope: new.record.envelope.clone(),
+            body,
+            frame: OnceLock::new(),
+        }
+    }
+
     /// A stored record, as followers see it.
     pub fn from_record(record: Record) -> Result<Self, StoreError> {
         let envelope = Envelope::parse(&record.envelope)
@@ -98,6 +113,52 @@ impl Published {
             body,
             frame: OnceLock::new(),
         })
+    }
+}
+
+/// What a commit has for followers, record by record: the stream, and the record itself when
+/// somebody followed it.
+pub type News = Vec<(StreamId, Option<Arc<Published>>)>;
+
+/// Of which records a commit keeps a copy for followers.
+#[derive(Clone, Copy)]
+pub enum Keep<'a> {
+    /// Of all.
+    All,
+    /// Of none: nobody follows.
+    None,
+    /// Of what is followed in this feed.
+    Followed(&'a Feed),
+}
+
+impl From<bool> for Keep<'_> {
+    fn from(all: bool) -> Self {
+        if all { Self::All } else { Self::None }
+    }
+}
+
+impl<'a> From<&'a Feed> for Keep<'a> {
+    fn from(feed: &'a Feed) -> Self {
+        Self::Followed(feed)
+    }
+}
+
+impl Keep<'_> {
+    /// The news of a commit. `kinds` are the records' streams and kinds, in order.
+    pub(super) fn news(self, records: &[NewRecord], kinds: &[(StreamId, EventKind)]) -> News {
+        let is_kept = |stream| match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Followed(feed) => feed.channels.has(stream),
+        };
+        if let Self::None = self {
+            return News::new();
+        }
+        let news = records.iter().zip(kinds).map(|(new, (stream, kind))| {
+            let kept = is_kept(*stream).then(|| Published::from_new(new, *stream, *kind));
+            (*stream, kept.map(Arc::new))
+        });
+        news.collect()
     }
 }
 
@@ -138,23 +199,14 @@ impl Feed {
         self.channels.followers()
     }
 
-    /// Hands durable records to whoever follows them. Who entered too late for the records to be
-    /// kept, or misses one that could not be read, is woken to look at the log itself.
-    pub fn publish(&self, records: Vec<Record>) -> Result<(), StoreError> {
-        let result = self.hand_on(records);
-        if !matches!(result, Ok(handed) if handed > 0) && self.is_followed() {
+    /// Hands durable records to whoever follows them. Who entered too late for a record to be kept
+    /// is woken to look at the log itself.
+    pub fn publish(&self, news: &News) {
+        if news.is_empty() && self.is_followed() {
             self.channels.wake_all();
+        } else {
+            self.channels.publish(news);
         }
-        result.map(|_| ())
-    }
-
-    fn hand_on(&self, records: Vec<Record>) -> Result<usize, StoreError> {
-        let published = records
-            .into_iter()
-            .map(|record| Published::from_record(record).map(Arc::new))
-            .collect::<Result<Vec<_>, _>>()?;
-        self.channels.publish(&published);
-        Ok(published.len())
     }
 
     /// Ends every follower once it has seen everything.
@@ -168,8 +220,6 @@ pub struct Follower {
     scope: Scope,
     /// Position of the last record handed out.
     cursor: u64,
-    /// Whether the last page came from the log.
-    is_catching_up: bool,
     channel: Arc<Channel>,
     signal: watch::Receiver<u64>,
     channels: Arc<Channels>,
@@ -199,7 +249,6 @@ impl Follower {
         Ok(Self {
             scope,
             cursor,
-            is_catching_up: false,
             channel,
             signal,
             channels,
@@ -210,14 +259,15 @@ impl Follower {
     /// Waits for what comes next: at least one record, in order, none left out, at most a few
     /// hundred at a time. `None` when the engine stops.
     pub async fn next(&mut self) -> Result<Option<Vec<Arc<Published>>>, StoreError> {
-        if std::mem::take(&mut self.is_catching_up) {
-            // Many who catch up at once must leave the others their turn. Nothing may be awaited
-            // once a page was taken: whoever drops this future would lose it.
-            tokio::task::yield_now().await;
-        }
         loop {
-            let page = self.poll()?;
-            if !page.is_empty() {
+            // Mark the signal as seen before looking, or what comes in between is slept through.
+            self.signal.borrow_and_update();
+            let page = match self.take_recent() {
+                Some(page) => page,
+                None => self.read_aside().await?,
+            };
+            // Whoever drops this future loses nothing: the cursor moves only here, with the page.
+            if self.pass(&page) {
                 return Ok(Some(page));
             }
             if self.channels.is_closed() || self.signal.changed().await.is_err() {
@@ -228,39 +278,39 @@ impl Follower {
 
     /// What has come since, without waiting; empty when nothing has.
     pub fn poll(&mut self) -> Result<Vec<Arc<Published>>, StoreError> {
-        // Mark the signal as seen before looking, or what comes in between is slept through.
         self.signal.borrow_and_update();
-        let page = self.take()?;
+        let page = match self.take_recent() {
+            Some(page) => page,
+            None => backlog(&*self.reader, self.scope, self.cursor + 1)?,
+        };
+        self.pass(&page);
+        Ok(page)
+    }
+
+    /// Moves behind a page; whether there was anything in it.
+    fn pass(&mut self, page: &[Arc<Published>]) -> bool {
         if let Some(last) = page.last() {
             self.cursor = self.scope.position(last);
         }
-        Ok(page)
+        !page.is_empty()
     }
 
-    fn take(&mut self) -> Result<Vec<Arc<Published>>, StoreError> {
-        if let Some(page) = self.take_recent() {
-            return Ok(page);
+    /// A page of the log, read on a thread of its own: it may have to come from the disk. Only the
+    /// question whether there is anything is asked here, since most often there is not.
+    async fn read_aside(&self) -> Result<Vec<Arc<Published>>, StoreError> {
+        let (scope, from) = (self.scope, self.cursor + 1);
+        if scope.read(&*self.reader, from, 1)?.is_empty() {
+            return Ok(Vec::new());
         }
-        self.is_catching_up = true;
-        let mut page = Vec::new();
-        let mut bytes = 0;
-        // A few at a time, because the log is read by count and a record may be large.
-        while page.len() < PAGE_MAX && bytes < PAGE_BYTES_MAX {
-            let part = self.read_part(self.cursor + 1 + page.len() as u64)?;
-            if part.is_empty() {
-                break;
-            }
-            bytes += part.iter().map(|record| record.bytes()).sum::<usize>();
-            page.extend(part);
-        }
-        Ok(page)
-    }
-
-    fn read_part(&self, from: u64) -> Result<Vec<Arc<Published>>, StoreError> {
-        let part = self.scope.read(&*self.reader, from, PART)?;
-        part.into_iter()
-            .map(|(_, record)| Published::from_record(record).map(Arc::new))
-            .collect()
+        // Only a few at once, or a thousand who catch up would hold a thousand pages.
+        let turn = self.channels.reads().acquire_owned().await;
+        let reader = Arc::clone(&self.reader);
+        let read = spawn_blocking(move || {
+            let _turn = turn;
+            backlog(&*reader, scope, from)
+        });
+        let ended = |e| StoreError::Io(format!("a reading thread ended early: {e}"));
+        read.await.map_err(ended)?
     }
 
     /// What the channel has at hand after the cursor; `None` when the log must be asked.
@@ -278,3 +328,30 @@ impl Follower {
         Some(page.cloned().collect())
     }
 }
+
+/// A page of the log from this position of the scope on.
+fn backlog(
+    reader: &dyn LogReader,
+    scope: Scope,
+    from: u64,
+) -> Result<Vec<Arc<Published>>, StoreError> {
+    let mut page = Vec::new();
+    let mut bytes = 0;
+    // A few at a time, because the log is read by count and a record may be large.
+    while page.len() < PAGE_MAX && bytes < PAGE_BYTES_MAX {
+        let part = scope.read(reader, from + page.len() as u64, PART)?;
+        if part.is_empty() {
+            break;
+        }
+        for (_, record) in part {
+            let record = Published::from_record(record)?;
+            bytes += record.bytes();
+            page.push(Arc::new(record));
+        }
+    }
+    Ok(page)
+}
+
+#[cfg(test)]
+#[path = "follow_tests.rs"]
+mod tests;

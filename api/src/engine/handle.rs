@@ -8,7 +8,7 @@ use minutebook_domain::keys::KeysState;
 use minutebook_eventlog::format::key::VerifyingKey;
 use minutebook_eventlog::store::{LogReader, StoreError};
 use parking_lot::RwLock;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::stats::Stats;
 use super::{Committed, Feed, Follower, Scope, Submission, SubmitError};
@@ -16,6 +16,10 @@ use crate::generations::LiveSpaces;
 
 /// Most commands waiting for the writer; beyond it a caller is asked to come back.
 pub(super) const QUEUE_MAX: usize = 8192;
+
+/// Bytes of commands ([`Submission::weight`]) between being queued and being answered: what a flood
+/// of long texts can make the server hold.
+pub(super) const QUEUE_BYTES_MAX: usize = 32 << 20;
 
 /// Where an answer goes.
 pub(super) type Answer = oneshot::Sender<Result<Committed, SubmitError>>;
@@ -25,6 +29,8 @@ pub(super) struct Ticket {
     pub(super) submission: Submission,
     pub(super) since: Instant,
     pub(super) answer: Answer,
+    /// Its part of the byte budget, given back with the answer.
+    pub(super) budget: OwnedSemaphorePermit,
 }
 
 /// What the writer's thread is sent.
@@ -56,6 +62,8 @@ pub struct Handle {
 
 pub(super) struct Inner {
     pub(super) queue: mpsc::Sender<Message>,
+    /// Bytes the queue may still take.
+    pub(super) budget: Arc<Semaphore>,
     pub(super) reader: Arc<dyn LogReader>,
     pub(super) feed: Feed,
     pub(super) stats: Stats,
@@ -67,22 +75,30 @@ pub(super) struct Inner {
 }
 
 impl Handle {
-    /// Queues a command and waits until it is durable or refused.
+    /// Queues a command and waits until it is durable or refused. Nobody waits for a place in the
+    /// queue, since a caller that waits holds its text as well.
     pub async fn submit(&self, submission: Submission) -> Result<Committed, SubmitError> {
+        let weight = u32::try_from(submission.weight()).unwrap_or(u32::MAX);
+        let Ok(budget) = Arc::clone(&self.inner.budget).try_acquire_many_owned(weight) else {
+            return Err(self.busy());
+        };
         let (answer, wait) = oneshot::channel();
         let ticket = Ticket {
             submission,
             since: Instant::now(),
             answer,
+            budget,
         };
         match self.inner.queue.try_send(Message::Command(ticket)) {
             Ok(()) => wait.await.unwrap_or(Err(SubmitError::Stopped)),
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                self.inner.stats.busy.fetch_add(1, Relaxed);
-                Err(SubmitError::Busy)
-            }
+            Err(mpsc::error::TrySendError::Full(_)) => Err(self.busy()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(SubmitError::Stopped),
         }
+    }
+
+    fn busy(&self) -> SubmitError {
+        self.inner.stats.busy.fetch_add(1, Relaxed);
+        SubmitError::Busy
     }
 
     /// The log as far as it is durable.

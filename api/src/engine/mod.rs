@@ -11,6 +11,8 @@ mod channels;
 mod clock;
 mod commit;
 mod erase;
+#[cfg(test)]
+mod flood_tests;
 mod follow;
 mod handle;
 mod janitor;
@@ -29,7 +31,7 @@ mod writer;
 
 pub use clock::{Clock, Entropy, SystemClock};
 pub use commit::{BATCH_MAX, Committer, Fatal, Outcome, Written};
-pub use follow::{Feed, Follower, Published, Scope};
+pub use follow::{Feed, Follower, Keep, News, Published, Scope};
 pub use handle::{Handle, Health};
 pub use janitor::work_off;
 pub use position::last_position;

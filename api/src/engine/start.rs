@@ -11,13 +11,13 @@ use minutebook_domain::{Command, keys};
 use minutebook_eventlog::store::LogWriter;
 use minutebook_eventlog::store::fjall::{FjallStore, FjallWriter, Options as StoreOptions};
 use parking_lot::RwLock;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::arbiter;
 use super::clock::{Clock, Entropy, SystemClock};
 use super::commit::{Committer, Fatal};
 use super::follow::Feed;
-use super::handle::{Handle, Health, Inner, QUEUE_MAX};
+use super::handle::{Handle, Health, Inner, QUEUE_BYTES_MAX, QUEUE_MAX};
 use super::janitor;
 use super::keyfile::KeyFileError;
 use super::recover::{Parts, RecoverError};
@@ -121,6 +121,7 @@ pub fn launch<W: LogWriter + 'static>(
     let (queue, tickets) = mpsc::channel(QUEUE_MAX);
     let inner = Arc::new(Inner {
         queue,
+        budget: Arc::new(Semaphore::new(QUEUE_BYTES_MAX)),
         reader: Arc::clone(&committer.reader),
         feed: Feed::new(Arc::clone(&committer.reader)),
         stats: Stats::default(),

@@ -1,7 +1,12 @@
 //! What goes into the engine and what comes out.
 
 use minutebook_domain::time::Timestamp;
-use minutebook_domain::{CheckedCommand, Event, Rejection, actor::Actor, ids::StreamId};
+use minutebook_domain::{
+    CheckedCommand, Command, Event, Rejection, actor::Actor, ids::StreamId, room,
+};
+
+/// What a submission takes without its text: command, envelope, rows, answer.
+const SUBMISSION_BYTES: usize = 2048;
 
 /// A command on its way to the writer.
 #[derive(Debug)]
@@ -14,6 +19,18 @@ pub struct Submission {
     pub idempotency: Option<Idempotency>,
     /// Seq of the event that led to this command.
     pub cause: Option<u64>,
+}
+
+impl Submission {
+    /// How much memory it takes until it is answered, roughly: only texts make a difference.
+    pub(super) fn weight(&self) -> usize {
+        let text = match self.command.get() {
+            Command::Room(_, room::Command::PostMessage(message)) => message.text.as_str().len(),
+            Command::Room(..) | Command::Keys(_) => 0,
+        };
+        // The text is held three times: in the command, in the record and in a row.
+        SUBMISSION_BYTES + 3 * text
+    }
 }
 
 /// A client's promise that a repeat is the same request.

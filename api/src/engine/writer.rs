@@ -8,12 +8,15 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use minutebook_eventlog::store::LogWriter;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::clock::Clock;
 use super::commit::{BATCH_MAX, Committer, Fatal, Outcome, Written};
 use super::handle::{Answer, Health, Inner, Message, Ticket};
 use super::types::SubmitError;
+
+/// A batch takes no more commands once it weighs so much ([`super::Submission::weight`]).
+const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// Runs until asked to stop, or until the store fails.
 pub(super) fn run<W: LogWriter>(
@@ -60,7 +63,7 @@ fn serve<W: LogWriter>(
             }
         }
         while !tickets.is_empty() {
-            let rest = tickets.split_off(tickets.len().min(BATCH_MAX));
+            let rest = tickets.split_off(batch_length(&tickets));
             round(
                 committer,
                 std::mem::replace(&mut tickets, rest),
@@ -73,21 +76,42 @@ fn serve<W: LogWriter>(
     Ok(())
 }
 
+/// How many of these make the next batch.
+fn batch_length(tickets: &[Ticket]) -> usize {
+    let mut bytes = 0;
+    let has_room = |ticket: &&Ticket| {
+        let has_room = bytes < BATCH_BYTES_MAX;
+        bytes += ticket.budget.num_permits();
+        has_room
+    };
+    tickets.iter().take(BATCH_MAX).take_while(has_room).count()
+}
+
 /// Fills a batch with what is there already. True when a stop was among it.
 fn take(first: Message, queue: &mut mpsc::Receiver<Message>, tickets: &mut Vec<Ticket>) -> bool {
+    let mut bytes = 0;
     let mut next = Some(first);
     while let Some(message) = next {
         match message {
-            Message::Command(ticket) => tickets.push(ticket),
+            Message::Command(ticket) => {
+                bytes += ticket.budget.num_permits();
+                tickets.push(ticket);
+            }
             Message::Stop => return true,
         }
-        next = if tickets.len() < BATCH_MAX {
+        next = if tickets.len() < BATCH_MAX && bytes < BATCH_BYTES_MAX {
             queue.try_recv().ok()
         } else {
             None
         };
     }
     false
+}
+
+/// Who waits for an answer, and what his command takes until then.
+struct Waiting {
+    answer: Answer,
+    _budget: OwnedSemaphorePermit,
 }
 
 /// One commit: measure, commit, publish, answer.
@@ -106,7 +130,10 @@ fn round<W: LogWriter>(
             .stats
             .queue_seconds
             .observe(started.duration_since(ticket.since));
-        waiting.push(ticket.answer);
+        waiting.push(Waiting {
+            answer: ticket.answer,
+            _budget: ticket.budget,
+        });
         batch.push(ticket.submission);
     }
     inner
@@ -114,7 +141,7 @@ fn round<W: LogWriter>(
         .commit_commands
         .observe_micro(batch.len() as u64 * 1_000_000);
     let now = clock.now();
-    let written = match committer.commit(batch, now, inner.feed.is_followed()) {
+    let written = match committer.commit(batch, now, &inner.feed) {
         Ok(written) => written,
         Err(fatal) => {
             refuse(waiting);
@@ -138,14 +165,14 @@ fn round<W: LogWriter>(
 
 /// Publishes and answers. Publishing comes first: who is told that a text is erased must not find
 /// it in a ring afterwards.
-fn finish(written: Written, waiting: Vec<Answer>, inner: &Inner) {
-    if let Err(error) = inner.feed.publish(written.records) {
-        tracing::error!(%error, "a record could not be published; followers read it from the log");
+fn finish(written: Written, waiting: Vec<Waiting>, inner: &Inner) {
+    if !written.news.is_empty() {
+        inner.feed.publish(&written.news);
     }
-    for (answer, outcome) in waiting.into_iter().zip(written.outcomes) {
+    for (waiting, outcome) in waiting.into_iter().zip(written.outcomes) {
         count(&outcome, inner);
         // A caller that hung up has no use for its answer.
-        let _ = answer.send(outcome);
+        let _ = waiting.answer.send(outcome);
     }
 }
 
@@ -157,8 +184,8 @@ fn count(outcome: &Outcome, inner: &Inner) {
     };
 }
 
-fn refuse(waiting: Vec<Answer>) {
-    for answer in waiting {
-        let _ = answer.send(Err(SubmitError::Stopped));
+fn refuse(waiting: Vec<Waiting>) {
+    for one in waiting {
+        let _ = one.answer.send(Err(SubmitError::Stopped));
     }
 }
