@@ -21,9 +21,9 @@ use crate::support;
 const ROOM: RoomId = RoomId::new(Uuid::from_u128(0x7002_cc19_fc28_4472_a4ca_8282_0612_8894));
 const MESSAGES: u64 = 4;
 
-type Engine = Committer<FaultWriter<FjallWriter>>;
+pub(crate) type Engine = Committer<FaultWriter<FjallWriter>>;
 
-fn open(data: &Path, script: impl FnMut(Step) -> Fault + Send + 'static) -> Engine {
+pub(crate) fn open(data: &Path, script: impl FnMut(Step) -> Fault + Send + 'static) -> Engine {
     let (writer, reader) = support::open_store(data);
     let writer = FaultWriter::new(writer, script);
     let origin = Some("crash.example/log".to_owned());
@@ -80,7 +80,7 @@ fn message_of(text: &str) -> room::Command {
 
 /// Everything this test does, in order: founding, opening, messages. Returns the seqs answered,
 /// up to the first failure.
-fn work(engine: &mut Engine) -> Vec<u64> {
+pub(crate) fn work(engine: &mut Engine) -> Vec<u64> {
     if engine.found(&SystemClock).is_err() {
         return Vec::new();
     }
@@ -97,7 +97,7 @@ fn work(engine: &mut Engine) -> Vec<u64> {
     answered
 }
 
-fn everything(engine: &Engine) -> Vec<Vec<u8>> {
+pub(crate) fn everything(engine: &Engine) -> Vec<Vec<u8>> {
     let page = engine.reader().read(1, usize::MAX).unwrap();
     page.into_iter()
         .map(|(_, record)| record.envelope)

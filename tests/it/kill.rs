@@ -22,17 +22,19 @@ fn sigkill_under_load_loses_and_doubles_nothing_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let mut rng = ChaCha20Rng::from_seed([7; 32]);
-    let room = {
+    let (room, vkey) = {
         let server = support::start(&data);
         let room = server.open_room("killed again and again").unwrap();
+        let vkey = vkey(&server);
         server.kill().unwrap();
-        room
+        (room, vkey)
     };
     let mut promised = Promised::new();
     for round in 0..ROUNDS {
         let server = support::start(&data);
         let messages = read_all(&server, &room);
         check(&messages, &promised, round);
+        verify_live(&server, folder.path(), &vkey, round);
         // An unanswered message may have been stored; the next round counts on from what is there.
         promised = counters(&messages);
         let enough = rng.random_range(1..200);
@@ -40,13 +42,6 @@ fn sigkill_under_load_loses_and_doubles_nothing_acknowledged() {
     }
     let server = support::start(&data);
     check(&read_all(&server, &room), &promised, ROUNDS);
-    let vkey = server
-        .json("GET", "/api/arbiter/pubkey", None)
-        .unwrap()
-        .json()["vkey"]
-        .as_str()
-        .unwrap()
-        .to_owned();
     assert!(server.terminate().unwrap().success());
     verify_clean(&data, folder.path(), &vkey);
 }
@@ -158,6 +153,25 @@ fn counters(messages: &[(u64, String, u64)]) -> Promised {
         .iter()
         .map(|(_, sender, counter)| (sender.clone(), *counter))
         .collect()
+}
+
+fn vkey(server: &Server) -> String {
+    let answer = server.json("GET", "/api/arbiter/pubkey", None).unwrap();
+    answer.json()["vkey"].as_str().unwrap().to_owned()
+}
+
+/// What a server that was just killed and started serves as the log is CLEAN.
+fn verify_live(server: &Server, folder: &Path, vkey: &str, round: usize) {
+    let mut connection = server.connect().unwrap();
+    let answer = connection
+        .send("GET", "/api/log/bundle", &[], None)
+        .unwrap();
+    assert_eq!(answer.status, 200, "round {round}");
+    let bundle = folder.join("round.ndjson");
+    std::fs::write(&bundle, &answer.body).unwrap();
+    let report = support::verify(&[bundle.to_str().unwrap(), "--key", vkey, "--json"]);
+    let told = String::from_utf8_lossy(&report.stdout);
+    assert_eq!(report.status.code(), Some(0), "round {round}: {told}");
 }
 
 fn verify_clean(data: &Path, folder: &Path, vkey: &str) {

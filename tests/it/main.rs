@@ -9,6 +9,7 @@ mod crash;
 mod erasure;
 mod facades;
 mod kill;
+mod matrix;
 mod readme;
 mod rotate;
 mod sim;

@@ -93,24 +93,50 @@ pub fn read(path: &Path) -> Result<Option<[u8; 32]>, KeyFileError> {
     })
 }
 
-/// Writes a new seed; refuses to replace a file.
+/// Writes a new seed, all of it or nothing; refuses to replace a file.
 pub fn create(path: &Path, seed: &[u8; 32]) -> Result<(), KeyFileError> {
+    let draft = beside(path, &format!(".partial-{}", std::process::id()));
     let write = || -> std::io::Result<()> {
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
-        file.set_permissions(Permissions::from_mode(0o600))?;
-        file.write_all(seed)?;
-        file.sync_all()?;
+        write_draft(&draft, seed)?;
+        let placed = place(&draft, path);
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != ErrorKind::NotFound => placed.and(Err(error))?,
+            Ok(()) | Err(_) => placed?,
+        }
         sync_folder(path)
     };
     write().map_err(|source| KeyFileError::Io {
         path: path.to_owned(),
         source,
     })
+}
+
+fn write_draft(draft: &Path, seed: &[u8; 32]) -> std::io::Result<()> {
+    match fs::remove_file(draft) {
+        // Of a process that had our number and died.
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(draft)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(seed)?;
+    file.sync_all()
+}
+
+/// Gives a whole file its name, unless that is taken: a link, other than renaming, replaces nothing.
+fn place(draft: &Path, path: &Path) -> std::io::Result<()> {
+    match fs::hard_link(draft, path) {
+        // A file system without links.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists && !path.try_exists()? => {
+            fs::rename(draft, path)
+        }
+        done => done,
+    }
 }
 
 /// Where the next key is between being made and being the log's.

@@ -1,17 +1,31 @@
 //! A writer that fails on demand: every durable step exists as *failed and not persisted* and as
 //! *failed but persisted*, since after a failed sync nobody knows which of the two it was.
+//!
+//! What runs beside the writer ([`Maintenance`]) is under the same script and fails with it.
 
 use std::sync::Arc;
 
-use super::{Commit, Head, LogWriter, Maintenance, StoreError};
+use parking_lot::Mutex;
 
-/// A durable step of the writer.
+use super::{Commit, Head, LogWriter, Maintenance, RowOp, Space, StoreError};
+
+/// A durable step of the writer, or beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// `append`, with the seq the log would have after it.
     Commit(u64),
     /// `record_head`, with the head's seq.
     HeadFile(u64),
+    /// `append_rows`, with how many there are.
+    Rows(usize),
+    /// `persist`.
+    Persist,
+    /// `drop_space`.
+    DropSpace,
+    /// `compact_erased`.
+    CompactErased,
+    /// `stop`.
+    Stop,
 }
 
 /// What happens to a step.
@@ -28,11 +42,42 @@ pub enum Fault {
 /// Decides about each step, in order.
 pub type Script = Box<dyn FnMut(Step) -> Fault + Send>;
 
+/// The script, and whether it has made anything fail: then everything fails for ever.
+struct Stage {
+    script: Mutex<Script>,
+    failed: Mutex<bool>,
+}
+
+impl Stage {
+    fn step(
+        &self,
+        step: Step,
+        act: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if *self.failed.lock() {
+            return Err(StoreError::Io("the store failed before".to_owned()));
+        }
+        let fault = (self.script.lock())(step);
+        match fault {
+            Fault::None => act(),
+            Fault::FailNotPersisted => Err(self.fail(step)),
+            Fault::FailButPersisted => {
+                act()?;
+                Err(self.fail(step))
+            }
+        }
+    }
+
+    fn fail(&self, step: Step) -> StoreError {
+        *self.failed.lock() = true;
+        StoreError::Io(format!("{step:?} failed as the script wanted"))
+    }
+}
+
 /// A writer under a script. After its first failure it fails for ever, as the real one does.
 pub struct FaultWriter<W> {
     inner: W,
-    script: Script,
-    failed: bool,
+    stage: Arc<Stage>,
 }
 
 impl<W: LogWriter> FaultWriter<W> {
@@ -40,61 +85,73 @@ impl<W: LogWriter> FaultWriter<W> {
     pub fn new(inner: W, script: impl FnMut(Step) -> Fault + Send + 'static) -> Self {
         Self {
             inner,
-            script: Box::new(script),
-            failed: false,
+            stage: Arc::new(Stage {
+                script: Mutex::new(Box::new(script)),
+                failed: Mutex::new(false),
+            }),
         }
     }
 
     /// Whether a fault was met.
-    pub const fn has_failed(&self) -> bool {
-        self.failed
-    }
-
-    fn step(
-        &mut self,
-        step: Step,
-        act: impl FnOnce(&mut W) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        self.check()?;
-        match (self.script)(step) {
-            Fault::None => act(&mut self.inner),
-            Fault::FailNotPersisted => Err(self.fail(step)),
-            Fault::FailButPersisted => {
-                act(&mut self.inner)?;
-                Err(self.fail(step))
-            }
-        }
-    }
-
-    fn check(&self) -> Result<(), StoreError> {
-        if self.failed {
-            return Err(StoreError::Io("the store failed before".to_owned()));
-        }
-        Ok(())
-    }
-
-    fn fail(&mut self, step: Step) -> StoreError {
-        self.failed = true;
-        StoreError::Io(format!("{step:?} failed as the script wanted"))
+    pub fn has_failed(&self) -> bool {
+        *self.stage.failed.lock()
     }
 }
 
 impl<W: LogWriter> LogWriter for FaultWriter<W> {
     fn append(&mut self, commit: Commit) -> Result<(), StoreError> {
         let seq = commit.expected_seq + commit.records.len() as u64;
-        self.step(Step::Commit(seq), |inner| inner.append(commit))
+        let inner = &mut self.inner;
+        self.stage.step(Step::Commit(seq), || inner.append(commit))
     }
 
     fn record_head(&mut self, head: &Head) -> Result<(), StoreError> {
-        self.step(Step::HeadFile(head.seq), |inner| inner.record_head(head))
+        let inner = &mut self.inner;
+        self.stage
+            .step(Step::HeadFile(head.seq), || inner.record_head(head))
     }
 
     fn maintenance(&self) -> Arc<dyn Maintenance> {
-        self.inner.maintenance()
+        Arc::new(FaultMaintenance {
+            inner: self.inner.maintenance(),
+            stage: Arc::clone(&self.stage),
+        })
     }
 
     fn stop(&mut self) -> Result<(), StoreError> {
-        self.check()?;
-        self.inner.stop()
+        let inner = &mut self.inner;
+        self.stage.step(Step::Stop, || inner.stop())
+    }
+}
+
+/// The same beside the writer.
+struct FaultMaintenance {
+    inner: Arc<dyn Maintenance>,
+    stage: Arc<Stage>,
+}
+
+impl Maintenance for FaultMaintenance {
+    fn append_rows(&self, ops: Vec<RowOp>) -> Result<(), StoreError> {
+        let step = Step::Rows(ops.len());
+        self.stage.step(step, || self.inner.append_rows(ops))
+    }
+
+    fn fill_space(&self, ops: Vec<RowOp>) -> Result<(), StoreError> {
+        let step = Step::Rows(ops.len());
+        self.stage.step(step, || self.inner.fill_space(ops))
+    }
+
+    fn persist(&self) -> Result<(), StoreError> {
+        self.stage.step(Step::Persist, || self.inner.persist())
+    }
+
+    fn drop_space(&self, name: &str) -> Result<(), StoreError> {
+        self.stage
+            .step(Step::DropSpace, || self.inner.drop_space(name))
+    }
+
+    fn compact_erased(&self, spaces: &[Space]) -> Result<(), StoreError> {
+        let act = || self.inner.compact_erased(spaces);
+        self.stage.step(Step::CompactErased, act)
     }
 }
