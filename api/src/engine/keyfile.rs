@@ -128,7 +128,7 @@ fn write_draft(draft: &Path, seed: &[u8; 32]) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Gives a whole file its name, unless that is taken: a link, other than renaming, replaces nothing.
+/// Gives a whole file its name, unless that is taken: a link, unlike renaming, replaces nothing.
 fn place(draft: &Path, path: &Path) -> std::io::Result<()> {
     match fs::hard_link(draft, path) {
         // A file system without links.

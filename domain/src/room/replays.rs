@@ -1,7 +1,9 @@
 //! Signatures used in a room whose time window is still open.
 //!
 //! Bounded by time: what has lapsed at an event's `at` is dropped when the event is folded in, and
-//! one agent's signatures are as many as its messages in ten minutes.
+//! one agent's signatures are as many as its messages in ten minutes. Bounded by count where the
+//! room's messages are: at 1,000 in a room opened over REST, unless the operator lifts it. In a
+//! room without a limit only time bounds them: one forgotten early could be used again.
 
 use std::{
     collections::BTreeSet,

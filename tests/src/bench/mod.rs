@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 pub mod engine;
+pub mod metrics;
 pub mod million;
 pub mod post;
 pub mod probe;

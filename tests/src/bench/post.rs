@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{probe, process, report};
+use super::{metrics, probe, process, report};
 use crate::server::{Options, Server};
 
 /// What load to make.
@@ -47,9 +47,11 @@ pub fn run(options: &Options, folder: &std::path::Path, load: &Load) -> Result<(
     let rooms = (0..load.rooms)
         .map(|n| server.open_room(&format!("room {n}")))
         .collect::<Result<Vec<_>>>()?;
+    let batches = metrics::commit_sizes(&server)?;
     let cpu = process::cpu_seconds(server.pid())?;
     let outcome = drive(server.http, &rooms, load)?;
     let cpu = process::cpu_seconds(server.pid())? - cpu;
+    let batches = metrics::commit_sizes(&server)?.since(&batches);
     let after = probe::fsync(folder, 300)?;
     print(load, &outcome, cpu);
     println!(
@@ -59,13 +61,7 @@ pub fn run(options: &Options, folder: &std::path::Path, load: &Load) -> Result<(
     );
     let (rss, peak) = process::memory_mib(server.pid())?;
     println!("server memory: {rss:.0} MiB now, {peak:.0} MiB at most");
-    let metrics = server.connect()?.send("GET", "/metrics", &[], None)?.text();
-    for line in metrics
-        .lines()
-        .filter(|line| line.starts_with("minutebook_commit_commands"))
-    {
-        println!("  {line}");
-    }
+    println!("commits of this run by their size: {batches}");
     ensure!(
         server.terminate()?.success(),
         "the server did not stop cleanly"
