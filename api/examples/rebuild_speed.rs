@@ -206,6 +206,7 @@ fn opened(number: u64) -> Result<Command> {
         description: Description::parse(&format!("room {number}"))?,
         dialect: Dialect::Rooms,
         is_public: number.is_multiple_of(2),
+        confirmations_needed: None,
         message_limit: None,
         name: None,
         protocol_mode: ProtocolMode::Standard,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     ids::KeyId, limits::SERVICE_NAME_BYTES_MAX, newtype::Recorded as _, rejection::Rejection,
-    text::AgentName,
+    room::claims::Author, text::AgentName,
 };
 
 /// The envelope's `actor`.
@@ -50,6 +50,19 @@ impl Actor {
             }),
             Self::Key(_) | Self::Owner | Self::Service(_) => Ok(()),
             Self::Arbiter => Err(self.refused()),
+        }
+    }
+
+    /// Whether this actor may write on the ledger as this author: the arbiter as itself, and only
+    /// so, everybody else as an agent.
+    pub(crate) fn may_write_as(&self, author: &Author) -> Result<(), Rejection> {
+        match (self, author) {
+            (_, Author::Agent(agent)) => self.may_speak_as(agent),
+            (Self::Arbiter, Author::Arbiter) => Ok(()),
+            (Self::Agent(name), Author::Arbiter) => Err(Rejection::SpeaksForAnother {
+                actor: name.clone(),
+            }),
+            (Self::Key(_) | Self::Owner | Self::Service(_), Author::Arbiter) => Err(self.refused()),
         }
     }
 

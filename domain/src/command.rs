@@ -1,5 +1,7 @@
 //! All commands, and what is decided about them.
 
+use std::fmt;
+
 use uuid::Uuid;
 
 use crate::{
@@ -61,15 +63,36 @@ impl CheckedCommand {
     }
 }
 
+/// The arbiter: the holder of the log's key, who signs every entry of a room's ledger.
+/// Ed25519 signatures are deterministic, so a command decided twice gives the same event.
+pub trait Arbiter: fmt::Debug {
+    /// Its public key.
+    fn public_key(&self) -> [u8; 32];
+    /// Its Ed25519 signature over these bytes.
+    fn sign(&self, bytes: &[u8]) -> [u8; 64];
+}
+
+impl Arbiter for ed25519_dalek::SigningKey {
+    fn public_key(&self) -> [u8; 32] {
+        self.verifying_key().to_bytes()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> [u8; 64] {
+        ed25519_dalek::Signer::sign(self, bytes).to_bytes()
+    }
+}
+
 /// What the outside world adds to a command.
 #[derive(Clone, Debug)]
-pub struct Context {
+pub struct Context<'a> {
     /// Who asks, as authenticated.
     pub actor: Actor,
     /// The record's time. Never before the newest event's.
     pub at: Timestamp,
     /// A fresh UUID, for what the command creates.
     pub fresh: Uuid,
+    /// Who signs the ledger: the log's key now.
+    pub arbiter: &'a dyn Arbiter,
 }
 
 /// Decides a command: the events it makes, each with its stream, all of which are lawful in
@@ -77,7 +100,7 @@ pub struct Context {
 pub fn decide(
     state: &State,
     command: CheckedCommand,
-    context: &Context,
+    context: &Context<'_>,
 ) -> Result<Vec<(StreamId, Event)>, Rejection> {
     let CheckedCommand(command) = command;
     let stream = command.stream();

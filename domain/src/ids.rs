@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
@@ -48,6 +49,49 @@ impl RoomId {
 }
 
 impl fmt::Display for RoomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_hyphenated().fmt(f)
+    }
+}
+
+/// A claim thread's UUID.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    rkyv::Archive,
+    rkyv::Serialize,
+    rkyv::Deserialize,
+)]
+#[rkyv(derive(PartialEq, Eq, PartialOrd, Ord))]
+#[serde(transparent)]
+pub struct ClaimId(Uuid);
+
+impl ClaimId {
+    /// The thread with this UUID.
+    pub const fn new(uuid: Uuid) -> Self {
+        Self(uuid)
+    }
+
+    /// Parses the canonical lower-case hyphenated form, the only one there is.
+    pub fn parse_canonical(text: &str) -> Option<Self> {
+        RoomId::parse_canonical(text).map(|id| Self(id.0))
+    }
+
+    /// The UUID itself.
+    pub const fn uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+impl fmt::Display for ClaimId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_hyphenated().fmt(f)
     }

@@ -39,8 +39,8 @@ mod state;
 #[cfg(test)]
 mod testing;
 
-pub use command::{CheckedCommand, Command, Context, decide};
+pub use command::{Arbiter, CheckedCommand, Command, Context, decide};
 pub use event::{DecodeError, Event, EventKind, Fact, What};
 pub use rejection::Rejection;
-pub use rules::{contextual, cross_stream, evolve, intrinsic, lawful};
+pub use rules::{contextual, cross_stream, evolve, intrinsic, lawful, ledger_key};
 pub use state::{SnapshotError, State};

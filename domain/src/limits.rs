@@ -30,6 +30,30 @@ pub const EVENT_BODY_BYTES_MAX: usize = 480 * 1024;
 pub const ROOM_MEMBERS_MAX: usize = 1_024;
 /// Distinct names a room guards against twins; `room/names.rs` says what happens beyond.
 pub const ROOM_NAMES_GUARDED_MAX: usize = 1_024;
+/// Longest subject of a thread, in Unicode code points (seed 003).
+pub const SUBJECT_CHARS_MAX: usize = 200;
+/// Longest value of a thread, in Unicode code points (seed 003).
+pub const CLAIM_VALUE_CHARS_MAX: usize = 500;
+/// Longest quote, in Unicode code points (seed 003).
+pub const QUOTE_CHARS_MAX: usize = 300;
+/// Longest key of a subject, in bytes (seed 003).
+pub const SUBJECT_KEY_BYTES_MAX: usize = 60;
+/// Digits of a context's hash (seed 003).
+pub const CONTEXT_HASH_CHARS_MAX: usize = 64;
+/// Most confirmations a room can ask for before a value is agreed.
+pub const CONFIRMATIONS_NEEDED_MAX: u8 = 16;
+/// Most threads of one room, cancelled ones included.
+pub const ROOM_THREADS_MAX: usize = 4_096;
+/// Most entries of one room's ledger: openings and revisions.
+pub const ROOM_REVISIONS_MAX: u64 = 100_000;
+/// Most handshakes of one room.
+pub const ROOM_HANDSHAKES_MAX: u64 = 10_000;
+/// Most pairs of an agent and a key it signed with on one room's ledger;
+/// `room/claims/principals.rs` says what happens beyond.
+pub const ROOM_SIGNERS_MAX: usize = 4_096;
+/// Confirmations a thread remembers; `room/claims/threads.rs` says what happens beyond.
+pub const THREAD_CONFIRMATIONS_MAX: usize = 256;
+
 /// Most key epochs of one log.
 pub const KEY_EPOCHS_MAX: usize = 1_024;
 /// Most API keys ever issued by one log, revoked ones included.

@@ -5,7 +5,7 @@
 //! * Every code is reached by a table test; `all_codes_are_reached` fails otherwise.
 //! * A message says what was expected and names nothing that the caller could not see.
 
-use crate::{keys::Scope, text::AgentName};
+use crate::{keys::Scope, room::claims::Author, text::AgentName};
 
 /// A refusal: the caller must act; nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,8 +77,59 @@ pub enum Rejection {
     #[error("the range to erase must lie before this event, first ({first}) to last ({last})")]
     ErasureRange { first: u64, last: u64 },
 
+    #[error("confirmations_needed is 1 to {max}; leave it out for 2")]
+    RoomConfirmationsMalformed { max: u8 },
+
+    // Claim threads and handshakes.
+    #[error("thread not found in this room")]
+    ClaimNotFound,
+    #[error("a thread with this id was opened before")]
+    ClaimAlreadyOpen,
+    #[error("only the thread owner ({owner}) can {what} it")]
+    ClaimNotOwned { owner: Author, what: &'static str },
+    #[error("the opener cannot {what} their own thread")]
+    ClaimOwned { what: &'static str },
+    #[error("source_msg_id does not belong to this room")]
+    SourceMessageUnknown,
+    #[error("context_hash stale (current: {current})")]
+    ContextStale { current: String },
+    #[error("handshake number {found} is out of order; expected {expected}")]
+    HandshakeOutOfOrder { expected: u64, found: u64 },
+    #[error("the room has its {max} threads; go on in one of them or open another room")]
+    ThreadsFull { max: usize },
+    #[error("the room's ledger has its {max} entries; open another room")]
+    RevisionsFull { max: u64 },
+    #[error("the room has its {max} handshakes; open another room")]
+    HandshakesFull { max: u64 },
+
+    // The arbiter's chain of the ledger.
+    #[error("ledger entry {found} is out of order; expected {expected}")]
+    LedgerOutOfOrder { expected: u64, found: u64 },
+    #[error("the entry's prev_hash is not the row_hash of the entry before")]
+    LedgerChainBroken,
+    #[error("the entry's row_hash is not SHA-256 of prev_hash and payload")]
+    LedgerHashWrong,
+    #[error("the entry's key, hash or signature is not lower-case hex of its length")]
+    LedgerEntryMalformed,
+    #[error("the arbiter's signature does not verify against the entry's payload")]
+    LedgerArbiterInvalid,
+    #[error("the entry was not signed with the log's key of that time")]
+    LedgerKeyWrong,
+
+    // Signatures on the ledger.
+    #[error("signature does not verify against {what}")]
+    LedgerSignatureInvalid { what: &'static str },
+    #[error("position goes with a minutebook-v2 signature of a revision or handshake, only there")]
+    SignaturePositionMisplaced,
+    #[error("the signed position is stale (current: {current}); read the thread and sign again")]
+    SignaturePositionStale { current: u64 },
+    #[error("the arbiter's acts carry no agent's signature")]
+    SignatureNotAllowed,
+    #[error("the room knows its {max} signers; sign with a key used here before, or not at all")]
+    SignersFull { max: usize },
+
     // Message signatures.
-    #[error("signature surface is not known; use roomcomm-v1")]
+    #[error("signature surface is not known for this act; use minutebook-v2 or roomcomm-v1")]
     SignatureSurfaceUnknown,
     #[error("public key is not 64 lower-case hex digits of an Ed25519 key")]
     PublicKeyMalformed,
@@ -188,6 +239,28 @@ impl Rejection {
         Self::NameTwin { .. } => "name_twin",
         Self::MessageOutOfOrder { .. } => "message_out_of_order",
         Self::ErasureRange { .. } => "erasure_range",
+        Self::RoomConfirmationsMalformed { .. } => "room_confirmations_malformed",
+        Self::ClaimNotFound => "claim_not_found",
+        Self::ClaimAlreadyOpen => "claim_already_open",
+        Self::ClaimNotOwned { .. } => "claim_not_owned",
+        Self::ClaimOwned { .. } => "claim_owned",
+        Self::SourceMessageUnknown => "source_message_unknown",
+        Self::ContextStale { .. } => "context_stale",
+        Self::HandshakeOutOfOrder { .. } => "handshake_out_of_order",
+        Self::ThreadsFull { .. } => "threads_full",
+        Self::RevisionsFull { .. } => "revisions_full",
+        Self::HandshakesFull { .. } => "handshakes_full",
+        Self::LedgerOutOfOrder { .. } => "ledger_out_of_order",
+        Self::LedgerChainBroken => "ledger_chain_broken",
+        Self::LedgerHashWrong => "ledger_hash_wrong",
+        Self::LedgerEntryMalformed => "ledger_entry_malformed",
+        Self::LedgerArbiterInvalid => "ledger_arbiter_invalid",
+        Self::LedgerKeyWrong => "ledger_key_wrong",
+        Self::LedgerSignatureInvalid { .. } => "ledger_signature_invalid",
+        Self::SignaturePositionMisplaced => "signature_position_misplaced",
+        Self::SignaturePositionStale { .. } => "signature_position_stale",
+        Self::SignatureNotAllowed => "signature_not_allowed",
+        Self::SignersFull { .. } => "signers_full",
         Self::SignatureSurfaceUnknown => "signature_surface_unknown",
         Self::PublicKeyMalformed => "public_key_malformed",
         Self::PublicKeyWeak => "public_key_weak",
@@ -229,7 +302,7 @@ mod tests {
     use super::Rejection;
     use crate::{keys, room, testing::Then, text};
 
-    /// The tables of all commands and texts, and the two refusals that no row can reach.
+    /// The tables of all commands and texts, and the refusals that no row can reach.
     #[test]
     fn all_codes_are_reached() {
         let rows = room::all_rows().into_iter().chain(keys::all_rows());
@@ -246,6 +319,13 @@ mod tests {
         );
         // See `keys::open_log::tests::a_log_is_opened_first` and the bounds of `keys`.
         reached.extend(["log_opened_late", "log_not_opened", "keys_full"]);
+        // See `room::claims::bounds_tests`.
+        reached.extend([
+            "handshakes_full",
+            "revisions_full",
+            "signers_full",
+            "threads_full",
+        ]);
         assert_eq!(reached, Rejection::ALL_CODES.iter().copied().collect());
     }
 

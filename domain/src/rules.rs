@@ -34,7 +34,7 @@ pub fn intrinsic(fact: &Fact<'_>) -> Result<(), Rejection> {
         return Err(Rejection::WrongStream);
     }
     match fact.what {
-        What::Present(Event::Room(event)) => event.intrinsic(room::room_of(fact)?),
+        What::Present(Event::Room(event)) => event.intrinsic(room::room_of(fact)?, fact.at),
         What::Present(Event::Keys(event)) => event.intrinsic(),
         What::Erased(kind) if kind.can_be_erased() => Ok(()),
         What::Erased(_) => Err(Rejection::BodyMissing),
@@ -50,7 +50,8 @@ pub fn contextual(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
 }
 
 /// The rules about what another stream knows: that the log is opened, that an API key may do
-/// this, that a room's name is unique, and that a signature's `enrolled` says what is so.
+/// this, that a room's name is unique, that a signature's `enrolled` says what is so, and that
+/// the ledger was signed with the log's key.
 /// A room's bundle alone cannot answer these; the whole log can.
 pub fn cross_stream(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
     let kind = fact.what.kind();
@@ -108,9 +109,13 @@ fn is_of(bound: &AgentName, what: &What<'_>) -> bool {
 fn scope_needed(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Scope {
     match what.kind() {
         EventKind::RoomOpened
+        | EventKind::RoomOpenedV2
         | EventKind::RoomJoined
         | EventKind::RoomLeft
-        | EventKind::MessagePosted => Scope::Agent,
+        | EventKind::MessagePosted
+        | EventKind::ClaimOpened
+        | EventKind::ClaimRevised
+        | EventKind::HandshakeMade => Scope::Agent,
         EventKind::RoomRenamed
         | EventKind::BodiesErased
         | EventKind::RoomClosed
@@ -154,7 +159,15 @@ fn room_facts(state: &State, fact: &Fact<'_>, event: &room::Event) -> Result<(),
         room::Event::Opened(opened) => opened.name.as_ref(),
         room::Event::Renamed(renamed) => renamed.name.as_ref(),
         room::Event::MessagePosted(posted) => {
-            return enrolment(state.keys(), posted);
+            let signature = posted.signature.as_ref();
+            let signed = signature.map(|signature| (signature.enrolled, &*signature.pubkey));
+            return enrolment(state.keys(), Some(&posted.agent), signed);
+        }
+        room::Event::Claim(event) => {
+            let signature = event.signature();
+            let signed = signature.map(|signature| (signature.enrolled, &*signature.pubkey));
+            enrolment(state.keys(), event.agent(), signed)?;
+            return ledger_key(state.keys(), fact);
         }
         room::Event::Joined(_)
         | room::Event::Left(_)
@@ -170,15 +183,39 @@ fn room_facts(state: &State, fact: &Fact<'_>, event: &room::Event) -> Result<(),
     }
 }
 
-fn enrolment(keys: &KeysState, posted: &room::MessagePosted) -> Result<(), Rejection> {
-    let Some(signature) = &posted.signature else {
+/// Whether a signature says what is so about its key.
+fn enrolment(
+    keys: &KeysState,
+    agent: Option<&AgentName>,
+    signed: Option<(bool, &str)>,
+) -> Result<(), Rejection> {
+    let (Some(agent), Some((found, pubkey))) = (agent, signed) else {
         return Ok(());
     };
-    let found = signature.enrolled;
-    if found != keys.is_enrolled(&posted.agent, &signature.pubkey) {
+    if found != keys.is_enrolled(agent, pubkey) {
         return Err(Rejection::SignatureEnrolmentWrong { found });
     }
     Ok(())
+}
+
+/// Whether a ledger entry, if this is one, was signed with the log's key of its time. Part of
+/// [`cross_stream`]; a room's bundle carries the log's key epochs, so its verifier asks this too.
+pub fn ledger_key(keys: &KeysState, fact: &Fact<'_>) -> Result<(), Rejection> {
+    let What::Present(Event::Room(room::Event::Claim(event))) = fact.what else {
+        return Ok(());
+    };
+    let Some(entry) = event.entry() else {
+        return Ok(());
+    };
+    let key = keys
+        .epoch_at(fact.seq)
+        .and_then(|epoch| keys::Vkey::parse(&epoch.vkey).ok())
+        .map(|vkey| hex::encode(vkey.public_key()));
+    if key.as_deref() == Some(&*entry.arbiter) {
+        Ok(())
+    } else {
+        Err(Rejection::LedgerKeyWrong)
+    }
 }
 
 /// Folds an event in. Decides nothing and cannot fail.

@@ -140,7 +140,8 @@ fn may_change_name(what: &What<'_>) -> bool {
                 | room::Event::Left(_)
                 | room::Event::MessagePosted(_)
                 | room::Event::BodiesErased(_)
-                | room::Event::Closed(_),
+                | room::Event::Closed(_)
+                | room::Event::Claim(_),
             ),
         )
         | What::Erased(_) => false,

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helpers")]
 
 mod histories;
+mod negotiations;
 
 use std::collections::BTreeMap;
 

@@ -42,11 +42,31 @@ fn vectors(kind: EventKind) -> &'static [&'static str] {
         EventKind::RoomJoined => files!("room.joined.v1"),
         EventKind::RoomLeft => files!("room.left.v1", "room.left.v1.disconnected"),
         EventKind::MessagePosted => {
-            files!("room.message_posted.v1", "room.message_posted.v1.min")
+            files!(
+                "room.message_posted.v1",
+                "room.message_posted.v1.min",
+                "room.message_posted.v1.minutebook"
+            )
         }
         EventKind::BodiesErased => files!("room.bodies_erased.v1"),
         EventKind::RoomClosed => files!("room.closed.v1"),
         EventKind::RoomErased => files!("room.erased.v1"),
+        EventKind::RoomOpenedV2 => files!("room.opened.v2", "room.opened.v2.min"),
+        EventKind::ClaimOpened => files!("room.claim_opened.v1", "room.claim_opened.v1.min"),
+        EventKind::ClaimRevised => {
+            files!(
+                "room.claim_revised.v1",
+                "room.claim_revised.v1.min",
+                "room.claim_revised.v1.roomcomm"
+            )
+        }
+        EventKind::HandshakeMade => {
+            files!(
+                "room.handshake_made.v1",
+                "room.handshake_made.v1.min",
+                "room.handshake_made.v1.roomcomm"
+            )
+        }
     }
 }
 
@@ -60,6 +80,16 @@ fn stream(kind: EventKind) -> StreamId {
         "keys" => StreamId::Keys,
         _ => StreamId::Room(RoomId::parse_canonical(ROOM).unwrap()),
     }
+}
+
+/// When a vector of this kind was recorded: the ledger's were signed with it.
+fn at(kind: EventKind) -> Timestamp {
+    let text = if kind == EventKind::ClaimRevised {
+        "2026-11-30T16:06:31.000000Z"
+    } else {
+        "2026-11-30T16:06:30.904309Z"
+    };
+    Timestamp::parse(text).unwrap()
 }
 
 #[test]
@@ -90,7 +120,7 @@ fn every_vector_is_lawful_in_itself() {
                 stream: stream(kind),
                 sseq: 1,
                 actor: &Actor::Owner,
-                at: Timestamp::from_micros(0),
+                at: at(kind),
                 what: What::Present(&event),
             };
             assert_eq!(intrinsic(&fact), Ok(()), "{vector}");
@@ -174,6 +204,13 @@ fn a_body_has_one_spelling() {
         refused(EventKind::BodiesErased, text);
     }
     refused(EventKind::RoomRenamed, "{\"name\":null}");
+    // Each version has its own fields.
+    for (kind, of) in [
+        (EventKind::RoomOpened, EventKind::RoomOpenedV2),
+        (EventKind::RoomOpenedV2, EventKind::RoomOpened),
+    ] {
+        refused(kind, vectors(of).first().unwrap().trim_end());
+    }
     let long = format!("{{\"reason\":\"{}\"}}", "x".repeat(512 * 1024));
     refused(EventKind::RoomClosed, &long);
 }

@@ -58,6 +58,7 @@ fn opening() -> room::Command {
         description: Description::parse("crashing").unwrap(),
         dialect: room::Dialect::Rooms,
         is_public: false,
+        confirmations_needed: None,
         message_limit: None,
         name: None,
         protocol_mode: room::ProtocolMode::Standard,

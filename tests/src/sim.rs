@@ -361,6 +361,7 @@ fn opening(n: u64) -> room::Command {
         description: Description::parse(&format!("room of wish {n}")).unwrap(),
         dialect: room::Dialect::Rooms,
         is_public: n.is_multiple_of(2),
+        confirmations_needed: None,
         message_limit: Some(50),
         name: None,
         protocol_mode: room::ProtocolMode::Standard,

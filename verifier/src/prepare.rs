@@ -113,7 +113,9 @@ impl Problem {
     /// A rule that forbids the event.
     pub(crate) fn unlawful(rejection: &Rejection) -> Self {
         let rule = rejection.code();
-        let code = if rule == Rejection::SignatureInvalid.code() {
+        let is_agents = rule == Rejection::SignatureInvalid.code()
+            || matches!(rejection, Rejection::LedgerSignatureInvalid { .. });
+        let code = if is_agents {
             Code::AgentSignatureInvalid
         } else if rule == Rejection::EpochCertificateInvalid.code() {
             Code::KeyCertificateInvalid

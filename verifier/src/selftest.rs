@@ -281,6 +281,10 @@ fn bodies() -> Option<()> {
             include_bytes!("../../domain/vectors/room.opened.v1.json"),
         ),
         (
+            EventKind::ClaimRevised,
+            include_bytes!("../../domain/vectors/room.claim_revised.v1.json"),
+        ),
+        (
             EventKind::KeyRotated,
             include_bytes!("../../domain/vectors/log.key_rotated.v1.json"),
         ),

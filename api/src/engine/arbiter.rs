@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use minutebook_domain::limits::KEY_EPOCHS_MAX;
-use minutebook_domain::{Event, keys};
+use minutebook_domain::{Arbiter, Event, keys};
 use minutebook_eventlog::format::key::{SigningKey, VerifyingKey};
 use minutebook_eventlog::store::LogReader;
 
@@ -18,6 +18,20 @@ use super::keyfile::{self, KeyFileError};
 use super::recover::{RecoverError, origin_of};
 use super::start::StartError;
 use crate::generations::OwnedFact;
+
+/// The log's key as the one that signs rooms' ledgers.
+#[derive(Debug)]
+pub(super) struct Sealing<'a>(pub &'a SigningKey);
+
+impl Arbiter for Sealing<'_> {
+    fn public_key(&self) -> [u8; 32] {
+        *self.0.verifying_key().public_key()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> [u8; 64] {
+        self.0.sign(bytes)
+    }
+}
 
 /// The newest key epoch as its record tells it.
 struct Newest {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use minutebook_domain::actor::Actor;
 use minutebook_domain::ids::StreamId;
 use minutebook_domain::time::Timestamp;
 use minutebook_domain::{Context, Event, EventKind, Fact, State, What, decide, evolve};
@@ -23,6 +24,7 @@ use minutebook_eventlog::store::{
     CommandRow, Commit, Head, LogReader, LogWriter, NewRecord, Space, StoreError,
 };
 
+use super::arbiter::Sealing;
 use super::chain::Chain;
 use super::clock::Entropy;
 use super::erase;
@@ -34,6 +36,15 @@ use super::rotate;
 use super::tiles::Tree;
 use super::types::{Committed, CommittedEvent, Idempotency, Submission, SubmitError};
 use crate::generations::{GenerationError, Live};
+
+/// What all events of a command have in common.
+#[derive(Clone, Copy)]
+struct Act<'a> {
+    actor: &'a Actor,
+    at: Timestamp,
+    cmd: &'a str,
+    cause: Option<u64>,
+}
 
 /// Commands one commit takes at most.
 pub const BATCH_MAX: usize = 1024;
@@ -189,9 +200,10 @@ impl<W: LogWriter> Committer<W> {
             cause,
         } = submission;
         let context = Context {
-            actor,
+            actor: actor.clone(),
             at,
             fresh: self.entropy.uuid(at),
+            arbiter: &Sealing(&self.key),
         };
         let events = match decide(&self.state, command, &context) {
             Ok(events) => events,
@@ -203,8 +215,14 @@ impl<W: LogWriter> Committer<W> {
         );
         let first = self.chain.seq + 1;
         let mut done = Vec::with_capacity(events.len());
+        let act = Act {
+            actor: &actor,
+            at,
+            cmd: &cmd,
+            cause,
+        };
         for (stream, event) in events {
-            done.push(self.record(stream, event, &context, &cmd, cause, draft)?);
+            done.push(self.record(stream, event, act, draft)?);
         }
         if let (Some(key), Some(id)) = (index, idempotency) {
             let count = u32::try_from(done.len()).unwrap_or(u32::MAX);
@@ -231,18 +249,22 @@ impl<W: LogWriter> Committer<W> {
         &mut self,
         stream: StreamId,
         event: Event,
-        context: &Context,
-        cmd: &str,
-        cause: Option<u64>,
+        act: Act<'_>,
         draft: &mut Draft,
     ) -> Result<CommittedEvent, Fatal> {
+        let Act {
+            actor,
+            at,
+            cmd,
+            cause,
+        } = act;
         let links = self.chain.next(stream);
         let fact = Fact {
             seq: links.seq,
             stream,
             sseq: links.sseq,
-            actor: &context.actor,
-            at: context.at,
+            actor,
+            at,
             what: What::Present(&event),
         };
         erase::collect(&*self.reader, &fact, &mut draft.commit)?;
@@ -267,8 +289,8 @@ impl<W: LogWriter> Committer<W> {
         let stream_name = stream.to_string();
         let mut envelope = Vec::with_capacity(512);
         Envelope {
-            actor: context.actor.to_string().into(),
-            at: context.at.to_string().into(),
+            actor: actor.to_string().into(),
+            at: at.to_string().into(),
             body: body_commitment(&salt, &body),
             cause,
             cmd: cmd.into(),
@@ -293,11 +315,10 @@ impl<W: LogWriter> Committer<W> {
             stream: stream_name,
             sseq: links.sseq,
         });
-        let (seq, sseq, at) = (links.seq, links.sseq, context.at);
         Ok(CommittedEvent {
-            seq,
+            seq: links.seq,
             stream,
-            sseq,
+            sseq: links.sseq,
             at,
             event: Some(event),
         })

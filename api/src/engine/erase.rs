@@ -24,7 +24,8 @@ pub(super) fn collect(
         | room::Event::Joined(_)
         | room::Event::Left(_)
         | room::Event::MessagePosted(_)
-        | room::Event::Closed(_) => return Ok(()),
+        | room::Event::Closed(_)
+        | room::Event::Claim(_) => return Ok(()),
     };
     let stream = fact.stream.to_string();
     stored(reader, &stream, first..=last, all, &mut commit.erase)?;

@@ -58,6 +58,7 @@ fn submission(command: room::Command) -> Submission {
 
 fn opening() -> Submission {
     submission(room::Command::Open(room::Opened {
+        confirmations_needed: None,
         description: Description::parse("a flood").unwrap(),
         dialect: room::Dialect::Rooms,
         is_public: false,

@@ -36,6 +36,7 @@ fn log() -> (Committer<MemoryWriter>, Feed) {
 
 fn opening() -> room::Opened {
     room::Opened {
+        confirmations_needed: None,
         description: Description::parse("followed").unwrap(),
         dialect: room::Dialect::Rooms,
         is_public: false,

@@ -16,6 +16,7 @@ use minutebook_eventlog::format::key::SigningKey;
 use minutebook_eventlog::store::LogWriter;
 use uuid::Uuid;
 
+use super::arbiter::Sealing;
 use super::clock::{Clock, SystemClock};
 use super::commit::{Committer, Fatal};
 use super::keyfile::{self, KeyFileError};
@@ -174,6 +175,7 @@ impl<W: LogWriter> Committer<W> {
             actor: Actor::Arbiter,
             at: self.last_at,
             fresh: Uuid::nil(),
+            arbiter: &Sealing(&self.key),
         };
         decide(&self.state, command.clone(), &context).map_err(|e| refused(&e))?;
         Ok((command, new))

@@ -59,6 +59,26 @@ fn events() -> Vec<(StreamId, EventKind, &'static str)> {
             vector!("room.opened.v1.min"),
         ),
         (room(3), EventKind::RoomErased, vector!("room.erased.v1")),
+        (
+            room(4),
+            EventKind::RoomOpenedV2,
+            vector!("room.opened.v2.min"),
+        ),
+        (
+            room(4),
+            EventKind::ClaimOpened,
+            vector!("room.claim_opened.v1"),
+        ),
+        (
+            room(4),
+            EventKind::ClaimRevised,
+            vector!("room.claim_revised.v1.roomcomm"),
+        ),
+        (
+            room(4),
+            EventKind::HandshakeMade,
+            vector!("room.handshake_made.v1"),
+        ),
     ]
 }
 

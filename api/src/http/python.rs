@@ -4,10 +4,8 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-/// Python's `str.strip()`: Unicode white space, and U+001C to U+001F which Rust does not count.
-pub fn strip(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
-}
+/// Python's `str.strip()`, as the rules have it.
+pub use minutebook_domain::text::strip;
 
 /// The spellings of a UUID Python's parser takes: any case, with or without hyphens, braces and
 /// the `urn:` and `uuid:` prefixes. What it takes by accident of its integer parser (signs, blanks,

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use minutebook_domain::{Event, room};
+use minutebook_domain::{
+    Event,
+    room::{self, claims},
+};
 use minutebook_eventlog::format::{envelope::Envelope, hash::chain_hash, record::Record};
 use serde_json::{Value, json};
 
@@ -139,5 +142,37 @@ fn room_summary(event: &room::Event) -> String {
         }
         room::Event::Closed(closed) => closed.reason.as_str().to_owned(),
         room::Event::Erased(erased) => erased.reason.as_str().to_owned(),
+        room::Event::Claim(event) => claim_summary(event),
+    }
+}
+
+fn claim_summary(event: &claims::Event) -> String {
+    let signed = if event.signature().is_some() {
+        " (signed)"
+    } else {
+        ""
+    };
+    match event {
+        claims::Event::Opened(opened) => format!(
+            "#{} {}{signed} proposes {}: {}",
+            opened.entry.id,
+            opened.agent,
+            opened.subject.trimmed(),
+            opened.value.trimmed()
+        ),
+        claims::Event::Revised(revised) => format!(
+            "#{} {}{signed} {} {}: {}",
+            revised.entry.id,
+            revised.agent,
+            revised.kind.name(),
+            revised.claim,
+            revised.value.trimmed()
+        ),
+        claims::Event::HandshakeMade(made) => {
+            format!(
+                "#{} {}{signed} on {}",
+                made.id, made.agent, made.context_hash
+            )
+        }
     }
 }

@@ -55,6 +55,7 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
         description,
         dialect: Dialect::Rooms,
         is_public: new.is_public,
+        confirmations_needed: None,
         message_limit: Some(write.app.config.messages_per_room).filter(|limit| *limit > 0),
         name: None,
         protocol_mode: new.mode,

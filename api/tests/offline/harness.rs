@@ -125,6 +125,7 @@ impl TestLog {
             description: Description::parse(&format!("about {number}")).unwrap(),
             dialect: Dialect::Rooms,
             is_public,
+            confirmations_needed: None,
             message_limit: None,
             name: name.map(|name| RoomName::parse(name).unwrap()),
             protocol_mode: ProtocolMode::Standard,

@@ -5,7 +5,11 @@ use std::io;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Event, EventKind, plain};
-use crate::{keys, limits::EVENT_BODY_BYTES_MAX, room};
+use crate::{
+    keys,
+    limits::EVENT_BODY_BYTES_MAX,
+    room::{self, claims},
+};
 
 /// Why a body could not be read as its event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +59,9 @@ impl Event {
     /// The way for every body there is; says why not.
     pub(super) fn decode_general(kind: EventKind, body: &[u8]) -> Result<Self, String> {
         let event = Self::read(kind, body).map_err(|error| error.to_string())?;
+        if event.kind() != kind {
+            return Err(format!("not of version {}", kind.version()));
+        }
         let mut rest = Expected(body);
         if event.write(&mut rest).is_err() || !rest.0.is_empty() {
             return Err("not in its one canonical spelling".to_owned());
@@ -76,7 +83,9 @@ impl Event {
             EventKind::ApiKeyRevoked => of(body, |e| keys::Event::ApiKeyRevoked(e).into()),
             EventKind::AgentKeyEnrolled => of(body, |e| keys::Event::AgentKeyEnrolled(e).into()),
             EventKind::AgentKeyRevoked => of(body, |e| keys::Event::AgentKeyRevoked(e).into()),
-            EventKind::RoomOpened => of(body, |e| room::Event::Opened(e).into()),
+            EventKind::RoomOpened | EventKind::RoomOpenedV2 => {
+                of(body, |e| room::Event::Opened(e).into())
+            }
             EventKind::RoomRenamed => of(body, |e| room::Event::Renamed(e).into()),
             EventKind::RoomJoined => of(body, |e| room::Event::Joined(e).into()),
             EventKind::RoomLeft => of(body, |e| room::Event::Left(e).into()),
@@ -84,6 +93,9 @@ impl Event {
             EventKind::BodiesErased => of(body, |e| room::Event::BodiesErased(e).into()),
             EventKind::RoomClosed => of(body, |e| room::Event::Closed(e).into()),
             EventKind::RoomErased => of(body, |e| room::Event::Erased(e).into()),
+            EventKind::ClaimOpened => of(body, |e| claims::Event::Opened(e).into()),
+            EventKind::ClaimRevised => of(body, |e| claims::Event::Revised(e).into()),
+            EventKind::HandshakeMade => of(body, |e| claims::Event::HandshakeMade(e).into()),
         }
     }
 
@@ -106,6 +118,9 @@ impl Event {
             Self::Room(room::Event::BodiesErased(body)) => of(out, body),
             Self::Room(room::Event::Closed(body)) => of(out, body),
             Self::Room(room::Event::Erased(body)) => of(out, body),
+            Self::Room(room::Event::Claim(claims::Event::Opened(body))) => of(out, body),
+            Self::Room(room::Event::Claim(claims::Event::Revised(body))) => of(out, body),
+            Self::Room(room::Event::Claim(claims::Event::HandshakeMade(body))) => of(out, body),
         }
     }
 }
@@ -113,6 +128,12 @@ impl Event {
 impl From<room::Event> for Event {
     fn from(event: room::Event) -> Self {
         Self::Room(event)
+    }
+}
+
+impl From<claims::Event> for Event {
+    fn from(event: claims::Event) -> Self {
+        Self::Room(room::Event::Claim(event))
     }
 }
 

@@ -18,6 +18,10 @@ pub enum EventKind {
     BodiesErased,
     RoomClosed,
     RoomErased,
+    RoomOpenedV2,
+    ClaimOpened,
+    ClaimRevised,
+    HandshakeMade,
 }
 
 /// The kind of stream an event lives in.
@@ -30,7 +34,7 @@ pub(crate) enum Home {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::LogOpened,
         Self::KeyRotated,
         Self::ApiKeyIssued,
@@ -45,28 +49,17 @@ impl EventKind {
         Self::BodiesErased,
         Self::RoomClosed,
         Self::RoomErased,
+        Self::RoomOpenedV2,
+        Self::ClaimOpened,
+        Self::ClaimRevised,
+        Self::HandshakeMade,
     ];
 
     /// The kind with this persisted name and body version.
     pub fn parse(name: &str, version: u32) -> Option<Self> {
-        let kind = match name {
-            "log.opened" => Self::LogOpened,
-            "log.key_rotated" => Self::KeyRotated,
-            "keys.api_key_issued" => Self::ApiKeyIssued,
-            "keys.api_key_revoked" => Self::ApiKeyRevoked,
-            "keys.agent_key_enrolled" => Self::AgentKeyEnrolled,
-            "keys.agent_key_revoked" => Self::AgentKeyRevoked,
-            "room.opened" => Self::RoomOpened,
-            "room.renamed" => Self::RoomRenamed,
-            "room.joined" => Self::RoomJoined,
-            "room.left" => Self::RoomLeft,
-            "room.message_posted" => Self::MessagePosted,
-            "room.bodies_erased" => Self::BodiesErased,
-            "room.closed" => Self::RoomClosed,
-            "room.erased" => Self::RoomErased,
-            _ => return None,
-        };
-        (kind.version() == version).then_some(kind)
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name && kind.version() == version)
     }
 
     /// Persisted name, for ever: `room.message_posted`.
@@ -78,7 +71,7 @@ impl EventKind {
             Self::ApiKeyRevoked => "keys.api_key_revoked",
             Self::AgentKeyEnrolled => "keys.agent_key_enrolled",
             Self::AgentKeyRevoked => "keys.agent_key_revoked",
-            Self::RoomOpened => "room.opened",
+            Self::RoomOpened | Self::RoomOpenedV2 => "room.opened",
             Self::RoomRenamed => "room.renamed",
             Self::RoomJoined => "room.joined",
             Self::RoomLeft => "room.left",
@@ -86,12 +79,39 @@ impl EventKind {
             Self::BodiesErased => "room.bodies_erased",
             Self::RoomClosed => "room.closed",
             Self::RoomErased => "room.erased",
+            Self::ClaimOpened => "room.claim_opened",
+            Self::ClaimRevised => "room.claim_revised",
+            Self::HandshakeMade => "room.handshake_made",
         }
     }
 
     /// Version of the body's schema.
     pub const fn version(self) -> u32 {
-        1
+        match self {
+            Self::RoomOpenedV2 => 2,
+            Self::LogOpened
+            | Self::KeyRotated
+            | Self::ApiKeyIssued
+            | Self::ApiKeyRevoked
+            | Self::AgentKeyEnrolled
+            | Self::AgentKeyRevoked
+            | Self::RoomOpened
+            | Self::RoomRenamed
+            | Self::RoomJoined
+            | Self::RoomLeft
+            | Self::MessagePosted
+            | Self::BodiesErased
+            | Self::RoomClosed
+            | Self::RoomErased
+            | Self::ClaimOpened
+            | Self::ClaimRevised
+            | Self::HandshakeMade => 1,
+        }
+    }
+
+    /// Whether it opens a room, in any version.
+    pub const fn opens_room(self) -> bool {
+        matches!(self, Self::RoomOpened | Self::RoomOpenedV2)
     }
 
     /// Whether anything may erase a body of this kind: messages by `room.bodies_erased`, and all
@@ -108,11 +128,15 @@ impl EventKind {
             | Self::AgentKeyEnrolled
             | Self::AgentKeyRevoked => Home::Keys,
             Self::RoomOpened
+            | Self::RoomOpenedV2
             | Self::RoomRenamed
             | Self::RoomJoined
             | Self::RoomLeft
             | Self::MessagePosted
             | Self::BodiesErased
+            | Self::ClaimOpened
+            | Self::ClaimRevised
+            | Self::HandshakeMade
             | Self::RoomClosed
             | Self::RoomErased => Home::Room,
         }
@@ -127,8 +151,9 @@ mod tests {
     fn a_kind_reads_back_from_its_name_and_version() {
         for kind in EventKind::ALL {
             assert_eq!(EventKind::parse(kind.name(), kind.version()), Some(kind));
-            assert_eq!(EventKind::parse(kind.name(), kind.version() + 1), None);
         }
+        assert_eq!(EventKind::parse("room.opened", 3), None);
+        assert_eq!(EventKind::parse("room.closed", 2), None);
         assert_eq!(EventKind::parse("room.unknown", 1), None);
     }
 }

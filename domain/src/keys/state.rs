@@ -79,6 +79,11 @@ impl KeysState {
         self.epochs.last()
     }
 
+    /// The key epoch of an event at this position of the log.
+    pub fn epoch_at(&self, seq: u64) -> Option<&KeyEpoch> {
+        self.epochs.iter().rev().find(|epoch| epoch.since <= seq)
+    }
+
     /// The API key of this public name, revoked or not.
     pub fn api_key(&self, id: &KeyId) -> Option<&ApiKey> {
         self.api_keys.get(id)

@@ -44,9 +44,10 @@ fn range(event: &BodiesErased) -> Rejection {
 }
 
 /// Erasing means forgetting, and a replay cannot know who spoke in the erased messages. So the
-/// names known from speaking are dropped, here as there, and those of members are kept.
+/// names known from speaking are dropped, here as there, and those of members and of the ledger,
+/// whose bodies stay, are kept.
 pub(super) fn evolve(room: &mut RoomState) {
-    room.names = room.members.iter().collect();
+    room.names = room.members.iter().chain(room.claims().agents()).collect();
     room.gaps.messages = false;
 }
 

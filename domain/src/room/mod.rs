@@ -1,4 +1,5 @@
-//! Rooms: open, rename, join, leave, post, close, erase. One file per command.
+//! Rooms: open, rename, join, leave, post, close, erase, and the claim threads in them. One file
+//! per command.
 //!
 //! Invariants
 //! * [`lawful`] and [`evolve`] look only at the room's own state, the envelope and the body, so a
@@ -7,6 +8,8 @@
 //!   body alone), `contextual` (rules of the body in its place; `None` is an erased body, of
 //!   which only what is possible is checked), `evolve`, and a table that reaches every refusal.
 //! * A room does not know about keys, other rooms or the log.
+
+pub mod claims;
 
 mod close;
 mod erase;
@@ -26,7 +29,7 @@ pub use erase::Erased;
 pub use erase_bodies::BodiesErased;
 pub use join::Joined;
 pub use leave::{Leaving, Left};
-pub use open::{Dialect, Opened, ProtocolMode};
+pub use open::{CONFIRMATIONS_NEEDED, Dialect, Opened, ProtocolMode};
 pub use post_message::{MessageKind, MessagePosted, PostMessage};
 pub use rename::Renamed;
 pub use state::{Phase, RoomState};
@@ -36,6 +39,7 @@ use crate::{
     ids::{RoomId, StreamId},
     keys::KeysState,
     text::AgentName,
+    time::Timestamp,
 };
 
 /// Everything that can happen in a room.
@@ -57,6 +61,8 @@ pub enum Event {
     Closed(Closed),
     /// `room.erased`
     Erased(Erased),
+    /// Of a claim thread, or a handshake.
+    Claim(claims::Event),
 }
 
 /// What can be asked of a room.
@@ -78,13 +84,15 @@ pub enum Command {
     Close(Closed),
     /// Erase it.
     Erase(Erased),
+    /// Of a claim thread, or shake hands.
+    Claim(claims::Command),
 }
 
 impl Event {
     /// The event's kind.
     pub fn kind(&self) -> EventKind {
         match self {
-            Self::Opened(_) => EventKind::RoomOpened,
+            Self::Opened(event) => event.kind(),
             Self::Renamed(_) => EventKind::RoomRenamed,
             Self::Joined(_) => EventKind::RoomJoined,
             Self::Left(_) => EventKind::RoomLeft,
@@ -92,6 +100,7 @@ impl Event {
             Self::BodiesErased(_) => EventKind::BodiesErased,
             Self::Closed(_) => EventKind::RoomClosed,
             Self::Erased(_) => EventKind::RoomErased,
+            Self::Claim(event) => event.kind(),
         }
     }
 
@@ -101,6 +110,7 @@ impl Event {
             Self::Joined(event) => Some(&event.agent),
             Self::Left(event) => Some(&event.agent),
             Self::MessagePosted(event) => Some(&event.agent),
+            Self::Claim(event) => event.agent(),
             Self::Opened(_)
             | Self::Renamed(_)
             | Self::BodiesErased(_)
@@ -109,11 +119,13 @@ impl Event {
         }
     }
 
-    pub(crate) fn intrinsic(&self, room: RoomId) -> Result<(), Rejection> {
+    /// `at` is the record's time, which the arbiter signs.
+    pub(crate) fn intrinsic(&self, room: RoomId, at: Timestamp) -> Result<(), Rejection> {
         match self {
             Self::Opened(event) => open::intrinsic(event),
             Self::MessagePosted(event) => post_message::intrinsic(event, room),
             Self::BodiesErased(event) => erase_bodies::intrinsic(event),
+            Self::Claim(event) => event.intrinsic(room, at),
             // Their fields' types say it all.
             Self::Renamed(_)
             | Self::Joined(_)
@@ -131,6 +143,7 @@ impl Command {
             Self::Open(event) => open::intrinsic(event),
             Self::PostMessage(command) => post_message::check(command, room),
             Self::EraseBodies(event) => erase_bodies::intrinsic(event),
+            Self::Claim(command) => command.check(room),
             Self::Rename(_) | Self::Join(_) | Self::Leave(_) | Self::Close(_) | Self::Erase(_) => {
                 Ok(())
             }
@@ -143,7 +156,7 @@ pub(crate) fn decide(
     room: Option<&RoomState>,
     keys: &KeysState,
     command: Command,
-    context: &Context,
+    context: &Context<'_>,
 ) -> Event {
     match command {
         Command::Open(opened) => Event::Opened(opened),
@@ -156,6 +169,7 @@ pub(crate) fn decide(
         Command::EraseBodies(erased) => Event::BodiesErased(erased),
         Command::Close(closed) => Event::Closed(closed),
         Command::Erase(erased) => Event::Erased(erased),
+        Command::Claim(command) => Event::Claim(claims::decide(room, keys, command, context)),
     }
 }
 
@@ -177,6 +191,7 @@ pub fn contextual(room: Option<&RoomState>, fact: &Fact<'_>) -> Result<(), Rejec
         Step::BodiesErased(event) => erase_bodies::contextual(room, fact, event),
         Step::Closed => close::contextual(room, fact),
         Step::Erased => erase::contextual(room, fact),
+        Step::Claim(step) => claims::contextual(room, fact, step),
     }
 }
 
@@ -199,7 +214,8 @@ pub(crate) fn begin(fact: &Fact<'_>) -> Option<RoomState> {
         | Step::MessagePosted(_)
         | Step::BodiesErased(_)
         | Step::Closed
-        | Step::Erased => None,
+        | Step::Erased
+        | Step::Claim(_) => None,
     }
 }
 
@@ -218,6 +234,7 @@ pub(crate) fn advance(room: &mut RoomState, fact: &Fact<'_>) {
         Step::BodiesErased(_) => erase_bodies::evolve(room),
         Step::Closed => close::evolve(room),
         Step::Erased => erase::evolve(room),
+        Step::Claim(step) => claims::evolve(room, step),
     }
 }
 
@@ -232,6 +249,7 @@ enum Step<'a> {
     BodiesErased(Option<&'a BodiesErased>),
     Closed,
     Erased,
+    Claim(claims::Step<'a>),
 }
 
 impl<'a> Step<'a> {
@@ -254,12 +272,13 @@ impl<'a> Step<'a> {
             Event::BodiesErased(event) => Self::BodiesErased(Some(event)),
             Event::Closed(_) => Self::Closed,
             Event::Erased(_) => Self::Erased,
+            Event::Claim(event) => Self::Claim(claims::Step::present(event)),
         }
     }
 
     fn erased(kind: EventKind) -> Option<Self> {
         match kind {
-            EventKind::RoomOpened => Some(Self::Opened(None)),
+            EventKind::RoomOpened | EventKind::RoomOpenedV2 => Some(Self::Opened(None)),
             EventKind::RoomRenamed => Some(Self::Renamed(None)),
             EventKind::RoomJoined => Some(Self::Joined(None)),
             EventKind::RoomLeft => Some(Self::Left(None)),
@@ -267,6 +286,9 @@ impl<'a> Step<'a> {
             EventKind::BodiesErased => Some(Self::BodiesErased(None)),
             EventKind::RoomClosed => Some(Self::Closed),
             EventKind::RoomErased => Some(Self::Erased),
+            EventKind::ClaimOpened => Some(Self::Claim(claims::Step::Opened(None))),
+            EventKind::ClaimRevised => Some(Self::Claim(claims::Step::Revised(None))),
+            EventKind::HandshakeMade => Some(Self::Claim(claims::Step::HandshakeMade(None))),
             EventKind::LogOpened
             | EventKind::KeyRotated
             | EventKind::ApiKeyIssued
@@ -297,6 +319,7 @@ pub(crate) fn all_rows() -> Vec<crate::testing::Row> {
         erase_bodies::tests::rows(),
         close::tests::rows(),
         erase::tests::rows(),
+        claims::all_rows(),
     ]
     .into_iter()
     .flatten()

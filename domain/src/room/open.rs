@@ -7,14 +7,20 @@ use super::{
     state::{Facts, Gaps},
 };
 use crate::{
-    Fact, Rejection,
+    EventKind, Fact, Rejection,
+    limits::CONFIRMATIONS_NEEDED_MAX,
     text::{Description, RoomName},
 };
 
-/// `room.opened` v1.
+/// `room.opened`: version 2 says how many confirmations make an agreement, version 1 means
+/// [`CONFIRMATIONS_NEEDED`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opened {
+    /// Confirmations by others than its opener that make a thread's value agreed, 1 to
+    /// [`CONFIRMATIONS_NEEDED_MAX`]; none, and only none, means [`CONFIRMATIONS_NEEDED`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmations_needed: Option<u8>,
     /// What the room is for.
     pub description: Description,
     /// Which facade opened it; it decides the dialect's own rules.
@@ -29,6 +35,19 @@ pub struct Opened {
     pub name: Option<RoomName>,
     /// `standard` or `premium`.
     pub protocol_mode: ProtocolMode,
+}
+
+/// Confirmations that make an agreement where a room's opening says nothing else (seed 003).
+pub const CONFIRMATIONS_NEEDED: u8 = 2;
+
+impl Opened {
+    /// The body's version.
+    pub(super) fn kind(&self) -> EventKind {
+        match self.confirmations_needed {
+            None => EventKind::RoomOpened,
+            Some(_) => EventKind::RoomOpenedV2,
+        }
+    }
 }
 
 /// The facade a room was opened through.
@@ -74,9 +93,20 @@ pub enum ProtocolMode {
 }
 
 pub(super) fn intrinsic(event: &Opened) -> Result<(), Rejection> {
-    match event.message_limit {
-        Some(0) => Err(Rejection::RoomLimitZero),
-        Some(_) | None => Ok(()),
+    if event.message_limit == Some(0) {
+        return Err(Rejection::RoomLimitZero);
+    }
+    match event.confirmations_needed {
+        None => Ok(()),
+        Some(needed)
+            if (1..=CONFIRMATIONS_NEEDED_MAX).contains(&needed)
+                && needed != CONFIRMATIONS_NEEDED =>
+        {
+            Ok(())
+        }
+        Some(_) => Err(Rejection::RoomConfirmationsMalformed {
+            max: CONFIRMATIONS_NEEDED_MAX,
+        }),
     }
 }
 
@@ -94,6 +124,7 @@ pub(super) fn contextual(
 pub(super) fn evolve(fact: &Fact<'_>, event: Option<&Opened>) -> RoomState {
     let mut room = RoomState::new(fact.sseq);
     room.facts = event.map(|event| Facts {
+        confirmations_needed: event.confirmations_needed.unwrap_or(CONFIRMATIONS_NEEDED),
         dialect: event.dialect,
         is_public: event.is_public,
         message_limit: event.message_limit,
@@ -110,13 +141,14 @@ pub(super) fn evolve(fact: &Fact<'_>, event: Option<&Opened>) -> RoomState {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{EventKind, actor::Actor, ids::StreamId, room, testing::*};
+    use crate::{actor::Actor, ids::StreamId, room, testing::*};
 
     pub(crate) fn rows() -> Vec<Row> {
         let zero = Opened {
             message_limit: Some(0),
             ..opened()
         };
+        let malformed = || Rejection::RoomConfirmationsMalformed { max: 16 };
         let ask = |event| in_room(room::Command::Open(event));
         rows! {
             "anybody opens a room":
@@ -128,6 +160,15 @@ pub(crate) mod tests {
                 => arbiter(open()) => refused(Rejection::ActorNotAllowed { actor: "the arbiter" });
             "a limit of no messages is none":
                 [] => owner(ask(zero.clone())) => refused(Rejection::RoomLimitZero);
+            "agreement takes 2 confirmations, or as many as are said":
+                []
+                => owner(ask(needing(1))) => makes(room::Event::Opened(needing(1)));
+            "up to 16": [] => owner(ask(needing(16))) => accepted();
+            "no more": [] => owner(ask(needing(17))) => refused(malformed());
+            "at least one": [] => owner(ask(needing(0))) => refused(malformed());
+            "2 is not said": [] => owner(ask(needing(2))) => refused(malformed());
+            "its body may be erased in either version":
+                [] => erased(Actor::Owner, EventKind::RoomOpenedV2) => accepted();
             "an id is used once":
                 [owner(open())] => agent("bob", open()) => refused(Rejection::RoomAlreadyOpen);
             "also after erasure":

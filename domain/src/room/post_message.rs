@@ -9,7 +9,7 @@ use crate::{
     ids::RoomId,
     keys::KeysState,
     limits::MEMORY_ROOT_CHARS_MAX,
-    signature::MessageSignature,
+    signature::{MessageAct, MessageSignature},
     text::{self, AgentName, MessageText},
 };
 
@@ -69,29 +69,47 @@ pub enum MessageKind {
     Chat,
 }
 
+impl MessageKind {
+    /// Its persisted name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+        }
+    }
+}
+
 pub(super) fn check(command: &PostMessage, room: RoomId) -> Result<(), Rejection> {
-    let memory_root = command.memory_root.as_deref();
-    body(&command.text, memory_root, command.signature.as_ref(), room)
+    let act = MessageAct {
+        agent: command.agent.as_str(),
+        kind: command.kind.name(),
+        text: command.text.as_str(),
+        memory_root: command.memory_root.as_deref(),
+    };
+    body(&act, command.signature.as_ref(), room)
 }
 
 pub(super) fn intrinsic(event: &MessagePosted, room: RoomId) -> Result<(), Rejection> {
-    let memory_root = event.memory_root.as_deref();
-    body(&event.text, memory_root, event.signature.as_ref(), room)
+    let act = MessageAct {
+        agent: event.agent.as_str(),
+        kind: event.kind.name(),
+        text: event.text.as_str(),
+        memory_root: event.memory_root.as_deref(),
+    };
+    body(&act, event.signature.as_ref(), room)
 }
 
 fn body(
-    text: &MessageText,
-    memory_root: Option<&str>,
+    act: &MessageAct<'_>,
     signature: Option<&MessageSignature>,
     room: RoomId,
 ) -> Result<(), Rejection> {
     text::at_most(
-        memory_root.unwrap_or_default(),
+        act.memory_root.unwrap_or_default(),
         "memory_root",
         MEMORY_ROOT_CHARS_MAX,
     )?;
     match signature {
-        Some(signature) => signature.intrinsic(room, text, memory_root),
+        Some(signature) => signature.intrinsic(act, room),
         None => Ok(()),
     }
 }
@@ -100,7 +118,7 @@ pub(super) fn decide(
     room: Option<&RoomState>,
     keys: &KeysState,
     command: PostMessage,
-    context: &Context,
+    context: &Context<'_>,
 ) -> MessagePosted {
     let signature = command.signature.map(|signature| MessageSignature {
         enrolled: keys.is_enrolled(&command.agent, &signature.pubkey),

@@ -1,7 +1,8 @@
 //! What a room's rules need to remember.
 //!
 //! Invariants
-//! * Bounded: members, guarded names and remembered signatures each have a limit or a time.
+//! * Bounded: members, guarded names, remembered signatures and all of `claims` have a limit or
+//!   a time.
 //! * A replay over erased bodies ends in the state the writer had, once the erasing event is
 //!   folded in; between the two it knows less, and `gaps` says so. Rules that would need the lost
 //!   bodies are then not applied: the writer did apply them, and less knowledge must never make
@@ -9,7 +10,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Dialect, ProtocolMode, names::Names, replays::Replays};
+use super::{
+    CONFIRMATIONS_NEEDED, Dialect, ProtocolMode,
+    claims::{Author, Claims},
+    names::Names,
+    replays::Replays,
+};
 use crate::{
     Rejection,
     text::{AgentName, RoomName},
@@ -28,6 +34,8 @@ pub struct RoomState {
     pub(super) members: BTreeSet<AgentName>,
     pub(super) names: Names,
     pub(super) replays: Replays,
+    /// None until a thread is opened or hands are shaken: most rooms only talk.
+    pub(super) claims: Option<Box<Claims>>,
     pub(super) gaps: Gaps,
 }
 
@@ -47,6 +55,7 @@ pub enum Phase {
 /// What was said at the opening, and the name it has now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub(super) struct Facts {
+    pub(super) confirmations_needed: u8,
     pub(super) dialect: Dialect,
     pub(super) is_public: bool,
     pub(super) message_limit: Option<u64>,
@@ -70,7 +79,7 @@ pub(super) struct Facts {
 pub(super) struct Gaps {
     /// Of messages: names are not all known.
     pub(super) messages: bool,
-    /// Of other events: members are not all known.
+    /// Of other events: members and threads are not all known.
     pub(super) others: bool,
 }
 
@@ -85,6 +94,7 @@ impl RoomState {
             members: BTreeSet::new(),
             names: Names::default(),
             replays: Replays::default(),
+            claims: None,
             gaps: Gaps::default(),
         }
     }
@@ -137,6 +147,30 @@ impl RoomState {
     /// Whether this agent is in it.
     pub fn is_member(&self, agent: &AgentName) -> bool {
         self.members.contains(agent)
+    }
+
+    /// Confirmations that make an agreement here.
+    pub fn confirmations_needed(&self) -> u8 {
+        let facts = self.facts.as_ref();
+        facts.map_or(CONFIRMATIONS_NEEDED, |facts| facts.confirmations_needed)
+    }
+
+    /// Its threads, their ledger and its handshakes.
+    pub fn claims(&self) -> &Claims {
+        static NONE: Claims = Claims::new();
+        self.claims.as_deref().unwrap_or(&NONE)
+    }
+
+    pub(super) fn claims_mut(&mut self) -> &mut Claims {
+        self.claims.get_or_insert_default()
+    }
+
+    /// Whether an author's name is no twin of one known here.
+    pub(super) fn check_author(&self, author: &Author) -> Result<(), Rejection> {
+        match author {
+            Author::Agent(agent) => self.check_name(agent),
+            Author::Arbiter => Ok(()),
+        }
     }
 
     /// Whether a new name is no twin of one known here.

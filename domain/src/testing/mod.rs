@@ -1,19 +1,28 @@
-//! Given / when / then: the one helper of all rule tables, whose rows are said in [`words`].
+//! Given / when / then: the one helper of all rule tables, and short words for their rows.
 
-mod words;
+mod claims;
+mod keys_words;
+mod rooms;
 
-pub(crate) use words::*;
-
+use ed25519_dalek::{Signer as _, SigningKey};
 use uuid::Uuid;
 
 use crate::{
     Command, Context, Event, EventKind, Fact, Rejection, State, What,
     actor::Actor,
     decide, evolve,
-    ids::{RoomId, StreamId},
-    keys, lawful, room,
+    ids::{ClaimId, KeyId, RoomId, StreamId},
+    keys::{self, *},
+    lawful,
+    room::{self, *},
+    signature::{MessageSignature, surface_roomcomm_v1},
+    text::{AgentName, Description, MessageText, Reason, RoomName},
     time::Timestamp,
 };
+
+pub(crate) use claims::*;
+pub(crate) use keys_words::*;
+pub(crate) use rooms::*;
 
 /// The moment of every step that names no other.
 pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_796_040_000_000_000);
@@ -79,6 +88,9 @@ pub(crate) struct Step {
     at: Timestamp,
     does: Does,
     stream: Option<StreamId>,
+    fresh: Uuid,
+    /// The arbiter's key.
+    sealed_by: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -137,7 +149,8 @@ fn attempt(state: &State, step: &Step) -> Result<Option<Event>, Rejection> {
             let context = Context {
                 actor: step.actor.clone(),
                 at: step.at,
-                fresh: FRESH,
+                fresh: step.fresh,
+                arbiter: &seed(step.sealed_by),
             };
             let mut events = decide(state, command.clone().check()?, &context)?;
             assert_eq!(events.len(), 1);
@@ -205,6 +218,18 @@ impl Step {
         self
     }
 
+    /// The same, for which the thing created gets this number.
+    pub(crate) fn fresh(mut self, number: u128) -> Self {
+        self.fresh = Uuid::from_u128(number);
+        self
+    }
+
+    /// The same, with another key of the arbiter's.
+    pub(crate) fn sealed_by(mut self, number: u8) -> Self {
+        self.sealed_by = number;
+        self
+    }
+
     /// The same, recorded in another stream than it belongs in.
     pub(crate) fn in_stream(mut self, stream: StreamId) -> Self {
         self.stream = Some(stream);
@@ -234,5 +259,39 @@ fn step(actor: Actor, does: Does) -> Step {
         at: NOON,
         does,
         stream: None,
+        fresh: FRESH,
+        sealed_by: 1,
     }
+}
+
+// Who.
+
+pub(crate) fn owner(command: Command) -> Step {
+    step(Actor::Owner, Does::Ask(command))
+}
+
+pub(crate) fn service(command: Command) -> Step {
+    step(Actor::Service("rooms".to_owned()), Does::Ask(command))
+}
+
+pub(crate) fn arbiter(command: Command) -> Step {
+    step(Actor::Arbiter, Does::Ask(command))
+}
+
+pub(crate) fn agent(name: &str, command: Command) -> Step {
+    step(Actor::Agent(self::name(name)), Does::Ask(command))
+}
+
+pub(crate) fn key(number: u64, command: Command) -> Step {
+    step(Actor::Key(key_id(number)), Does::Ask(command))
+}
+
+/// A record by the owner, lawful or not.
+pub(crate) fn recorded(event: impl Into<Event>) -> Step {
+    step(Actor::Owner, Does::Record(event.into()))
+}
+
+/// A record by this actor, of which only the kind is left.
+pub(crate) fn erased(actor: Actor, kind: EventKind) -> Step {
+    step(actor, Does::Erased(room_id(1), kind))
 }

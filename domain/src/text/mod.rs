@@ -5,7 +5,8 @@
 //!   separator characters; an agent's name is not reserved. So two names are the same exactly
 //!   when their bytes are. Format characters are refused rather than dropped, which also refuses
 //!   emoji joined by U+200D.
-//! * Message text is kept exactly as sent. A description and a reason are trimmed, no more.
+//! * Message text, and a thread's subject, value and quote, are kept exactly as sent. A
+//!   description and a reason are trimmed, no more.
 //! * A text in a recorded event must already be in the form its constructor makes.
 
 mod skeleton;
@@ -22,6 +23,7 @@ use crate::{
 };
 
 pub(crate) use skeleton::Lookalikes;
+pub use unicode::strip;
 
 macro_rules! bounded_text {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
@@ -76,6 +78,22 @@ bounded_text! {
     Reason, "reason"
 }
 
+bounded_text! {
+    /// What a thread is about: 1 to [`crate::limits::SUBJECT_CHARS_MAX`] code points, not blank,
+    /// kept as sent.
+    Subject, "subject"
+}
+bounded_text! {
+    /// A thread's value as somebody puts it: 1 to [`crate::limits::CLAIM_VALUE_CHARS_MAX`] code
+    /// points, not blank, kept as sent.
+    ClaimValue, "value"
+}
+bounded_text! {
+    /// Words quoted from a message: 1 to [`crate::limits::QUOTE_CHARS_MAX`] code points, kept as
+    /// sent.
+    Quote, "quote"
+}
+
 impl AgentName {
     /// Normalises, trims and checks a name.
     pub fn parse(text: &str) -> Result<Self, Rejection> {
@@ -101,7 +119,7 @@ impl RoomName {
 impl Description {
     /// Trims and checks a text.
     pub fn parse(text: &str) -> Result<Self, Rejection> {
-        let text = unicode::strip(text);
+        let text = strip(text);
         at_most(text, Self::WHAT, limits::ROOM_DESCRIPTION_CHARS_MAX)?;
         Ok(Self(text.to_owned()))
     }
@@ -110,11 +128,58 @@ impl Description {
 impl Reason {
     /// Trims and checks a text.
     pub fn parse(text: &str) -> Result<Self, Rejection> {
-        let text = unicode::strip(text);
+        let text = strip(text);
         if text.is_empty() {
             return Err(Rejection::TextEmpty { what: Self::WHAT });
         }
         at_most(text, Self::WHAT, limits::REASON_CHARS_MAX)?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Subject {
+    /// Checks a text and takes it as it is.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        not_blank(text, Self::WHAT, limits::SUBJECT_CHARS_MAX)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Without the white space around it.
+    pub fn trimmed(&self) -> &str {
+        strip(&self.0)
+    }
+
+    /// The same, without the white space around it.
+    pub(crate) fn into_trimmed(self) -> Self {
+        Self(self.trimmed().to_owned())
+    }
+}
+
+impl ClaimValue {
+    /// Checks a text and takes it as it is.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        not_blank(text, Self::WHAT, limits::CLAIM_VALUE_CHARS_MAX)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Without the white space around it.
+    pub fn trimmed(&self) -> &str {
+        strip(&self.0)
+    }
+
+    /// The same, without the white space around it.
+    pub(crate) fn into_trimmed(self) -> Self {
+        Self(self.trimmed().to_owned())
+    }
+}
+
+impl Quote {
+    /// Checks the size of a text and takes it as it is.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        if text.is_empty() {
+            return Err(Rejection::TextEmpty { what: Self::WHAT });
+        }
+        at_most(text, Self::WHAT, limits::QUOTE_CHARS_MAX)?;
         Ok(Self(text.to_owned()))
     }
 }
@@ -139,11 +204,20 @@ impl MessageText {
 /// Whether a key's label is one line in its one form: checked, not changed.
 pub(crate) fn check_label(label: &str) -> Result<(), Rejection> {
     let what = "key label";
-    if unicode::strip(label) != label {
+    if strip(label) != label {
         return Err(Rejection::TextNotCanonical { what });
     }
     at_most(label, what, limits::KEY_LABEL_CHARS_MAX)?;
     printable(label, what)
+}
+
+/// Whether a text kept as sent says something and is short enough.
+fn not_blank(text: &str, what: &'static str, max: usize) -> Result<(), Rejection> {
+    at_most(text, what, max)?;
+    if strip(text).is_empty() {
+        return Err(Rejection::TextEmpty { what });
+    }
+    Ok(())
 }
 
 /// Whether an opaque text (kept as sent) is short enough.
@@ -165,8 +239,8 @@ fn name<'a>(text: &'a str, what: &'static str, max: usize) -> Result<Cow<'a, str
     // needs more than this; so nobody makes us normalise a megabyte.
     at_most(text, what, max * 4)?;
     let name = match nfc(text) {
-        Cow::Borrowed(text) => Cow::Borrowed(unicode::strip(text)),
-        Cow::Owned(text) => Cow::Owned(unicode::strip(&text).to_owned()),
+        Cow::Borrowed(text) => Cow::Borrowed(strip(text)),
+        Cow::Owned(text) => Cow::Owned(strip(&text).to_owned()),
     };
     if name.is_empty() {
         return Err(Rejection::TextEmpty { what });

@@ -90,7 +90,7 @@ pub fn is_unsafe_on_a_terminal(c: char) -> bool {
 
 /// Trims as Python's `str.strip()` does, which the peers' clients rely on (seed 003).
 /// Unlike `str::trim` this includes U+001C to U+001F.
-pub(super) fn strip(text: &str) -> &str {
+pub fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
 }
 

@@ -1,5 +1,7 @@
 //! Random histories: what many actors try, and the log that comes of it.
 
+mod claims;
+
 use ed25519_dalek::{Signer as _, SigningKey};
 use minutebook_domain::{
     Command, Context, Event, Fact, State, What,
@@ -19,6 +21,8 @@ use minutebook_domain::{
 };
 use proptest::prelude::*;
 use uuid::Uuid;
+
+use claims::{ClaimTry, claim_try};
 
 const NOON: Timestamp = Timestamp::from_micros(1_796_040_000_000_000);
 /// Few names, some alike, so that histories meet each other.
@@ -63,6 +67,8 @@ enum Try {
     /// A message to this room, signed by this seed this many seconds away from its time.
     Signed(u8, PostMessage, u8, i64),
     Keys(keys::Command),
+    /// On this room's ledger.
+    Claim(u8, ClaimTry),
 }
 
 /// Some rooms, then up to eighty attempts.
@@ -80,6 +86,42 @@ pub(crate) fn asks() -> impl Strategy<Value = Vec<Ask>> {
     });
     let first = prop::collection::vec(first, 0..4);
     (first, prop::collection::vec(ask, 0..80)).prop_map(|(first, then)| [first, then].concat())
+}
+
+/// One room, and up to a hundred attempts on its ledger by agents whose names are no twins, who
+/// talk in between.
+pub(crate) fn negotiations() -> impl Strategy<Value = Vec<Ask>> {
+    let agent = prop::sample::select(&["alice", "bob", "carol", "dave", "erin"][..])
+        .prop_map(|text| AgentName::parse(text).unwrap());
+    let by = prop_oneof![
+        9 => Just(Actor::Service("rooms".to_owned())),
+        1 => Just(Actor::Arbiter),
+    ];
+    let talk = (post(), agent.clone()).prop_map(|(post, agent)| {
+        Try::Room(0, room::Command::PostMessage(PostMessage { agent, ..post }))
+    });
+    let attempt = prop_oneof![
+        9 => claim_try(agent).prop_map(|attempt| Try::Claim(0, attempt)),
+        1 => talk,
+    ];
+    let ask = (by, attempt).prop_map(|(actor, what)| Ask {
+        actor,
+        seconds: 1,
+        what,
+    });
+    let first = opened().prop_map(|opened| Ask {
+        actor: Actor::Owner,
+        seconds: 0,
+        what: Try::Room(
+            0,
+            room::Command::Open(Opened {
+                message_limit: None,
+                ..opened
+            }),
+        ),
+    });
+    (first, prop::collection::vec(ask, 1..100))
+        .prop_map(|(first, then)| [vec![first], then].concat())
 }
 
 /// Plays the attempts against the rules: the writer's state, and the log of what was taken.
@@ -104,6 +146,10 @@ pub(crate) fn play(asks: Vec<Ask>) -> (State, Vec<Entry>) {
                 Command::Room(room_id(room), room::Command::PostMessage(post))
             }
             Try::Keys(command) => Command::Keys(command),
+            Try::Claim(room, attempt) => {
+                let room = room_id(room);
+                Command::Room(room, attempt.command(&state, room))
+            }
         };
         take(&mut state, &mut log, ask.actor, at, command);
     }
@@ -112,7 +158,13 @@ pub(crate) fn play(asks: Vec<Ask>) -> (State, Vec<Entry>) {
 
 fn take(state: &mut State, log: &mut Vec<Entry>, actor: Actor, at: Timestamp, command: Command) {
     let fresh = Uuid::from_u128(state.seq().into());
-    let context = Context { actor, at, fresh };
+    let arbiter = &SigningKey::from_bytes(&[0x22; 32]);
+    let context = Context {
+        actor,
+        at,
+        fresh,
+        arbiter,
+    };
     let Ok(events) = command
         .check()
         .and_then(|command| decide(state, command, &context))
@@ -148,6 +200,8 @@ fn attempt() -> impl Strategy<Value = Try> {
     let room = prop::sample::select(&[0, 0, 0, 0, 1, 2][..]);
     prop_oneof![
         12 => (room.clone(), room_command()).prop_map(|(room, command)| Try::Room(room, command)),
+        8 => (room.clone(), claim_try(name()))
+            .prop_map(|(room, attempt)| Try::Claim(room, attempt)),
         4 => (room, post(), 1..4_u8, -320..320_i64)
             .prop_map(|(room, post, seed, off)| Try::Signed(room, post, seed, off)),
         2 => keys_command().prop_map(Try::Keys),
@@ -204,20 +258,25 @@ fn keys_command() -> impl Strategy<Value = keys::Command> {
 fn opened() -> impl Strategy<Value = Opened> {
     let limit = prop::option::weighted(0.3, 0..20_u64);
     let description = "\\PC{0,20}";
+    let needed = prop::option::of(prop::sample::select(&[1_u8, 3][..]));
     (
+        needed,
         limit,
         prop::option::of(room_name()),
         any::<bool>(),
         description,
     )
-        .prop_map(|(message_limit, name, is_public, description)| Opened {
-            description: Description::parse(&description).unwrap(),
-            dialect: Dialect::Rooms,
-            is_public,
-            message_limit,
-            name,
-            protocol_mode: ProtocolMode::Premium,
-        })
+        .prop_map(
+            |(confirmations_needed, message_limit, name, is_public, description)| Opened {
+                confirmations_needed,
+                description: Description::parse(&description).unwrap(),
+                dialect: Dialect::Rooms,
+                is_public,
+                message_limit,
+                name,
+                protocol_mode: ProtocolMode::Premium,
+            },
+        )
 }
 
 fn post() -> impl Strategy<Value = PostMessage> {
@@ -232,7 +291,7 @@ fn post() -> impl Strategy<Value = PostMessage> {
     })
 }
 
-fn name() -> impl Strategy<Value = AgentName> {
+fn name() -> impl Strategy<Value = AgentName> + Clone + 'static {
     prop::sample::select(&NAMES[..]).prop_map(|text| AgentName::parse(text).unwrap())
 }
 

@@ -199,7 +199,8 @@ impl SigningKey {
     }
 
     /// The key's signature over these bytes. What is signed must be unmistakable: callers sign
-    /// note texts, cosignature messages and certificate texts, nothing else.
+    /// note texts, cosignature messages, certificate texts and entries of a room's ledger, nothing
+    /// else. An entry is JSON on one line; the others have several lines.
     pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.secret.sign(message).to_bytes()
     }

@@ -73,7 +73,8 @@ impl History {
             | room::Event::Renamed(_)
             | room::Event::Joined(_)
             | room::Event::Left(_)
-            | room::Event::Closed(_) => Ok(()),
+            | room::Event::Closed(_)
+            | room::Event::Claim(_) => Ok(()),
         }
     }
 
@@ -93,6 +94,10 @@ impl History {
             }
             EventKind::RoomErased => self.erase(rows, room),
             EventKind::RoomOpened
+            | EventKind::RoomOpenedV2
+            | EventKind::ClaimOpened
+            | EventKind::ClaimRevised
+            | EventKind::HandshakeMade
             | EventKind::RoomRenamed
             | EventKind::RoomJoined
             | EventKind::RoomLeft

@@ -79,6 +79,7 @@ impl Rooms {
             room::Event::BodiesErased(erased) => self.erase_bodies(rows, fact, id, erased),
             room::Event::Closed(_) => self.close(rows, fact, id),
             room::Event::Erased(_) => self.erase(rows, fact, id),
+            room::Event::Claim(_) => self.touch(rows, fact, id),
         }
     }
 
@@ -92,7 +93,7 @@ impl Rooms {
         kind: EventKind,
     ) -> Result<(), ProjectionError> {
         match kind {
-            EventKind::RoomOpened => self.open(rows, fact, id, None),
+            EventKind::RoomOpened | EventKind::RoomOpenedV2 => self.open(rows, fact, id, None),
             EventKind::MessagePosted => self.post(
                 rows,
                 fact,
@@ -104,10 +105,10 @@ impl Rooms {
             EventKind::RoomRenamed
             | EventKind::RoomJoined
             | EventKind::RoomLeft
-            | EventKind::BodiesErased => {
-                self.cache.touch(&self.pending, rows, id, fact.seq)?;
-                Ok(())
-            }
+            | EventKind::BodiesErased
+            | EventKind::ClaimOpened
+            | EventKind::ClaimRevised
+            | EventKind::HandshakeMade => self.touch(rows, fact, id),
             EventKind::LogOpened
             | EventKind::KeyRotated
             | EventKind::ApiKeyIssued
@@ -115,6 +116,17 @@ impl Rooms {
             | EventKind::AgentKeyEnrolled
             | EventKind::AgentKeyRevoked => Ok(()),
         }
+    }
+
+    /// Of what happened only the position is kept here.
+    fn touch(
+        &mut self,
+        rows: &dyn Rows,
+        fact: &Fact<'_>,
+        id: RoomId,
+    ) -> Result<(), ProjectionError> {
+        self.cache.touch(&self.pending, rows, id, fact.seq)?;
+        Ok(())
     }
 
     fn open(

@@ -107,6 +107,19 @@ fn a_page_far_down_the_listing_is_reached_from_the_nearer_end() {
 }
 
 #[test]
+fn what_happens_on_a_rooms_ledger_moves_its_position() {
+    let mut world = World::new();
+    world.open(true, None);
+    world.post(0, "ann", "x");
+    let before = room(&world, 0);
+    world.shake_hands(0, "ann");
+    let after = room(&world, 0);
+    assert_eq!((before.last_seq, after.last_seq), (2, 3));
+    assert_eq!(after.last_message_at, before.last_message_at);
+    assert_eq!(after.message_count, 1);
+}
+
+#[test]
 fn a_room_counts_messages_different_agents_and_members() {
     let mut world = World::new();
     world.open(true, None);

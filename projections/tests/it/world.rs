@@ -7,6 +7,7 @@ use minutebook_domain::{
     room::{
         self, BodiesErased, Closed, Dialect, Erased, Joined, Leaving, Left, MessageKind,
         MessagePosted, Opened, ProtocolMode, Renamed,
+        claims::{self, EMPTY_CONTEXT_HASH, HandshakeMade},
     },
     signature::MessageSignature,
     text::{AgentName, Description, MessageText, Reason, RoomName},
@@ -109,6 +110,7 @@ impl World {
             description: Description::parse(&format!("room {room}")).unwrap(),
             dialect: Dialect::Rooms,
             is_public,
+            confirmations_needed: None,
             message_limit: Some(1000),
             name: name.map(|name| RoomName::parse(name).unwrap()),
             protocol_mode: ProtocolMode::Standard,
@@ -139,6 +141,20 @@ impl World {
             how: Leaving::Asked,
         };
         self.push(room, EventKind::RoomLeft, room::Event::Left(left));
+    }
+
+    pub(crate) fn shake_hands(&mut self, room: usize, agent: &str) {
+        let made = HandshakeMade {
+            agent: AgentName::parse(agent).unwrap(),
+            context_hash: EMPTY_CONTEXT_HASH.to_owned(),
+            id: 1,
+            signature: None,
+        };
+        self.push(
+            room,
+            EventKind::HandshakeMade,
+            room::Event::Claim(claims::Event::HandshakeMade(made)),
+        );
     }
 
     pub(crate) fn post(&mut self, room: usize, agent: &str, text: &str) {

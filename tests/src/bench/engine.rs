@@ -145,6 +145,7 @@ fn open_room() -> room::Command {
         description: Description::parse("a room").unwrap_or_else(|_| unreachable!()),
         dialect: room::Dialect::Rooms,
         is_public: true,
+        confirmations_needed: None,
         message_limit: None,
         name: None,
         protocol_mode: room::ProtocolMode::Standard,

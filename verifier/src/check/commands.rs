@@ -41,9 +41,10 @@ impl CommandKeys {
             };
         }
         let by_stream = key(actor, stream, cmd);
-        let scope = match kind {
-            Some(EventKind::RoomOpened) => key(actor, "rooms", cmd),
-            _ => by_stream,
+        let scope = if kind.is_some_and(EventKind::opens_room) {
+            key(actor, "rooms", cmd)
+        } else {
+            by_stream
         };
         Self {
             stream: by_stream,

@@ -2,8 +2,8 @@
 //! records that arrive in order.
 
 use minutebook_domain::{
-    Event, EventKind, Fact, Rejection, State, What, contextual, cross_stream, evolve, keys, room,
-    time::Timestamp,
+    Event, EventKind, Fact, Rejection, State, What, contextual, cross_stream, evolve, keys,
+    ledger_key, room, time::Timestamp,
 };
 use rustc_hash::FxHashSet;
 
@@ -187,7 +187,9 @@ impl Core {
         let unusable = matches!(record.content, Content::Unusable);
         if whole && !unusable {
             let allowed = match self.scope {
-                Scope::Room => contextual(&self.state, &fact),
+                // The bundle carries the log's key epochs.
+                Scope::Room => contextual(&self.state, &fact)
+                    .and_then(|()| ledger_key(self.state.keys(), &fact)),
                 Scope::Whole => {
                     contextual(&self.state, &fact).and_then(|()| cross_stream(&self.state, &fact))
                 }

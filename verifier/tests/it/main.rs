@@ -11,6 +11,7 @@ mod changes;
 mod clean;
 mod cli;
 mod compare;
+mod ledger;
 mod limits;
 mod support;
 mod tamper;

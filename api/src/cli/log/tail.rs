@@ -36,7 +36,11 @@ fn kind(name: &str) -> Result<EventKind, String> {
         .into_iter()
         .find(|kind| kind.name() == name)
         .ok_or_else(|| {
-            let known: Vec<_> = EventKind::ALL.into_iter().map(EventKind::name).collect();
+            // Every type has a first version.
+            let firsts = EventKind::ALL
+                .into_iter()
+                .filter(|kind| kind.version() == 1);
+            let known: Vec<_> = firsts.map(EventKind::name).collect();
             format!("the types are: {}", known.join(", "))
         })
 }

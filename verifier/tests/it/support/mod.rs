@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use minutebook_domain::{
-    Command, Context, Event, Fact, State, What,
+    Arbiter, Command, Context, Event, Fact, State, What,
     actor::Actor,
     decide, evolve,
     ids::{RoomId, StreamId},
@@ -61,6 +61,20 @@ impl TileSource for Leaves {
     fn leaves(&self, first: u64, count: u16) -> Result<Vec<Hash>, Self::Error> {
         let first = usize::try_from(first).unwrap();
         Ok(self.0[first..first + usize::from(count)].to_vec())
+    }
+}
+
+/// The log's key as the one that signs rooms' ledgers.
+#[derive(Debug)]
+struct Sealing(SigningKey);
+
+impl Arbiter for Sealing {
+    fn public_key(&self) -> [u8; 32] {
+        *self.0.verifying_key().public_key()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> [u8; 64] {
+        self.0.sign(bytes)
     }
 }
 
@@ -133,6 +147,7 @@ impl Log {
             actor,
             at: Timestamp::from_micros(self.now),
             fresh: self.fresh(),
+            arbiter: &Sealing(self.keys.last().unwrap().clone()),
         };
         let checked = command.check().unwrap();
         for (stream, event) in decide(&self.state, checked, &context).unwrap() {
@@ -207,6 +222,7 @@ impl Log {
             description: Description::parse(description).unwrap(),
             dialect: Dialect::Rooms,
             is_public: true,
+            confirmations_needed: None,
             message_limit: Some(1_000_000_000),
             name: None,
             protocol_mode: ProtocolMode::Standard,

@@ -1,19 +1,29 @@
 //! Agents' Ed25519 signatures: what bytes they cover and when one counts.
 //!
 //! Invariants
-//! * The signed bytes are the seed's, with no separators: text ‖ `ts_iso` ‖ room UUID ‖
-//!   `memory_root` or nothing. The agent's name is not among them, so a signature is remembered
-//!   for as long as its time window is open and is refused a second time, under any name.
-//! * `ts_iso` is kept as sent, because it is part of the signed bytes.
+//! * There are two surfaces. `roomcomm-v1` is the seed's: it has no separators and leaves out the
+//!   agent's name, of a ledger act also the room and the place. `minutebook-v2` covers all of
+//!   these, each field behind its length, and says what it is for in its first field; so no
+//!   signature fits two acts.
+//! * A signature is refused a second time, under any name: of a message while its time window is
+//!   open, of a ledger act for as long as the room lives.
+//! * What was signed is kept as sent, to the byte.
+
+mod ledger;
+mod surface;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ed25519, ids::RoomId, limits, rejection::Rejection, text::MessageText, time::Timestamp,
-};
+use crate::{ed25519, ids::RoomId, limits, rejection::Rejection, time::Timestamp};
 
-/// The one surface known today: seed 003's.
+pub use ledger::{LedgerAct, LedgerSignature};
+pub(crate) use surface::Surface;
+pub use surface::{MessageAct, surface_message_v2, surface_roomcomm_v1};
+
+/// Seed 003's surface.
 pub const SURFACE_ROOMCOMM_V1: &str = "roomcomm-v1";
+/// Our own surface: it covers who, where and in what place.
+pub const SURFACE_MINUTEBOOK_V2: &str = "minutebook-v2";
 
 /// An agent's signature over a message, as recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,16 +36,16 @@ pub struct MessageSignature {
     pub pubkey: String,
     /// Signature, 128 lower-case hex digits.
     pub sig: String,
-    /// Which bytes were signed: `roomcomm-v1` = text ‖ `ts_iso` ‖ room uuid ‖ `memory_root` or
-    /// nothing.
+    /// Which bytes were signed: `roomcomm-v1` ([`surface_roomcomm_v1`]) or `minutebook-v2`
+    /// ([`surface_message_v2`]).
     pub surface: String,
     /// The time the agent signed, kept exactly as sent.
     pub ts_iso: String,
 }
 
 impl MessageSignature {
-    /// A signature as a client sends it: hex in either case. Whether the key is enrolled is for
-    /// [`crate::decide`] to say.
+    /// A signature as a client sends it: hex in either case, over the seed's surface. Whether the
+    /// key is enrolled is for [`crate::decide`] to say.
     pub fn from_client(pubkey: &str, sig: &str, ts_iso: &str) -> Self {
         Self {
             enrolled: false,
@@ -46,20 +56,25 @@ impl MessageSignature {
         }
     }
 
+    /// The same signature, over another surface.
+    #[must_use]
+    pub fn with_surface(self, surface: &str) -> Self {
+        let surface = surface.to_owned();
+        Self { surface, ..self }
+    }
+
     /// The rules that need no state, in this order: surface, key, signature's spelling, time's
-    /// spelling, and last the signature itself.
-    pub(crate) fn intrinsic(
-        &self,
-        room: RoomId,
-        text: &MessageText,
-        memory_root: Option<&str>,
-    ) -> Result<(), Rejection> {
-        if self.surface != SURFACE_ROOMCOMM_V1 {
-            return Err(Rejection::SignatureSurfaceUnknown);
-        }
+    /// spelling, and last the signature itself. The act's own time is this signature's.
+    pub(crate) fn intrinsic(&self, act: &MessageAct<'_>, room: RoomId) -> Result<(), Rejection> {
+        let surface = Surface::parse(&self.surface)?;
         let key = ed25519::public_key(&self.pubkey)?;
         self.signed_at()?;
-        let message = surface_roomcomm_v1(text.as_str(), &self.ts_iso, room, memory_root);
+        let message = match surface {
+            Surface::RoomcommV1 => {
+                surface_roomcomm_v1(act.text, &self.ts_iso, room, act.memory_root)
+            }
+            Surface::MinutebookV2 => surface_message_v2(act, &self.ts_iso, room),
+        };
         match ed25519::verifies(&key, &message, &self.sig) {
             None => Err(Rejection::SignatureMalformed),
             Some(false) => Err(Rejection::SignatureInvalid),
@@ -84,17 +99,4 @@ impl MessageSignature {
         }
         Timestamp::parse_rfc3339(&self.ts_iso).ok_or(Rejection::SignatureTimeUnreadable)
     }
-}
-
-/// The bytes a `roomcomm-v1` signature covers.
-pub fn surface_roomcomm_v1(
-    text: &str,
-    ts_iso: &str,
-    room: RoomId,
-    memory_root: Option<&str>,
-) -> Vec<u8> {
-    let uuid = room.to_string();
-    [text, ts_iso, &uuid, memory_root.unwrap_or_default()]
-        .concat()
-        .into_bytes()
 }

@@ -1,0 +1,110 @@
+//! The hash of a room's context: what all handshakes are about.
+//!
+//! Byte for byte the peer's (seed 003): the threads that are not cancelled, in the order they
+//! were opened, as one JSON array with a blank after every comma and colon, keys sorted.
+
+use std::{
+    hash::{Hash, Hasher},
+    io,
+    sync::OnceLock,
+};
+
+use serde::{Serialize, Serializer as _};
+use sha2::{Digest as _, Sha256};
+
+use crate::ids::ClaimId;
+
+/// The hash of no threads.
+pub const EMPTY_CONTEXT_HASH: &str =
+    "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945";
+
+/// A thread as the hash sees it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ContextThread<'a> {
+    /// The value now.
+    pub current_value: &'a str,
+    /// The thread.
+    pub id: ClaimId,
+    /// `proposed`, `agreed` or `disputed`.
+    pub status: &'a str,
+    /// What it is about.
+    pub subject: &'a str,
+    /// Its short name.
+    pub subject_key: &'a str,
+}
+
+/// SHA-256, in lower-case hex, of these threads. The caller leaves out the cancelled ones.
+pub fn context_hash<'a>(threads: impl IntoIterator<Item = ContextThread<'a>>) -> String {
+    let mut hash = Sha256::new();
+    let mut json = serde_json::Serializer::with_formatter(Hashing(&mut hash), Spaced);
+    let written = json.collect_seq(threads);
+    debug_assert!(written.is_ok(), "a hash takes every byte");
+    hex::encode(hash.finalize())
+}
+
+/// A hash that is computed once: hashing thousands of threads for each of many handshakes would
+/// hold up the writer. It is no part of the state it is computed from: equal to all others, hashed
+/// as nothing, and not archived.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remembered(OnceLock<String>);
+
+impl Remembered {
+    pub(super) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The hash of these threads, which are the same for as long as this is.
+    pub(super) fn hash<'a>(&self, threads: impl Iterator<Item = ContextThread<'a>>) -> &str {
+        self.0.get_or_init(|| context_hash(threads))
+    }
+}
+
+impl PartialEq for Remembered {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Remembered {}
+
+impl Hash for Remembered {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+struct Hashing<'a>(&'a mut Sha256);
+
+impl io::Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// JSON with a blank after every comma and colon.
+struct Spaced;
+
+impl serde_json::ser::Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
+}
