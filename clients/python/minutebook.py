@@ -58,6 +58,9 @@ DEFAULT_URL = "http://127.0.0.1:8787"
 # Seconds a silent connection is waited for; the server's heartbeat comes every 15.
 TIMEOUT = 20.0
 UPLOAD_TIMEOUT = 60.0
+# Verifying a long room takes its time, and an arbiter's model takes longer.
+VERIFY_TIMEOUT = 300.0
+REFRESH_TIMEOUT = 900.0
 STREAM_SILENCE = 45.0
 # A request is sent at most this often, and not again when that would be later than this.
 ATTEMPTS = 5
@@ -118,25 +121,41 @@ def _is_unsafe(char):
     return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in _JOINERS
 
 
-def printable(text, keep=""):
-    """The text with control, format and line-separator characters spelled out."""
-    def spell(char):
-        if char in keep or not _is_unsafe(char):
-            return char
-        return char.encode("unicode_escape", "surrogatepass").decode("ascii")
-    return "".join(map(spell, str(text)))
+class _Spelling(dict):
+    """A table for `str.translate` that fills itself."""
+
+    def __init__(self, keep, spell):
+        super().__init__()
+        self._keep, self._spell = keep, spell
+
+    def __missing__(self, code):
+        char = chr(code)
+        is_kept = char in self._keep or not _is_unsafe(char)
+        self[code] = char if is_kept else self._spell(char)
+        return self[code]
+
+
+def _escape(char):
+    return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+_LINE = _Spelling("", _escape)
+_LINES = _Spelling("\n\t", _escape)
+_JSON = _Spelling("\n", lambda char: json.dumps(char)[1:-1])
+
+
+def printable(text, lines=False):
+    """The text with control, format and line-separator characters spelled out; `lines` keeps
+    line feeds and tabs."""
+    return str(text).translate(_LINES if lines else _LINE)
 
 
 def to_json(value, indent=None):
     """JSON in readable Unicode, in which what could steer a terminal is a \\u escape: the same
     value to every reader."""
-    def spell(char):
-        if char == "\n" or not _is_unsafe(char):
-            return char
-        return json.dumps(char)[1:-1]
     separators = None if indent else (",", ":")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
-    return "".join(map(spell, text))
+    return text.translate(_JSON)
 
 
 def _say(text=""):
@@ -389,7 +408,7 @@ def _get(url):
     return _parse(_ask("GET", url))
 
 
-def _post(url, fields, idempotency_key=None):
+def _post(url, fields, idempotency_key=None, timeout=TIMEOUT):
     try:
         body = json.dumps(fields, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -397,7 +416,7 @@ def _post(url, fields, idempotency_key=None):
     headers = {"Content-Type": "application/json"}
     if idempotency_key:
         headers["Idempotency-Key"] = idempotency_key
-    return _parse(_ask("POST", url, body, headers))
+    return _parse(_ask("POST", url, body, headers, timeout))
 
 
 def _filled(**fields):
@@ -589,12 +608,14 @@ def fetch_all(room, since=None):
     """Yields all messages after `since`, however many pages they fill."""
     last = since or 0
     while True:
-        page = fetch_messages(room, last, PAGE)
+        page, before = fetch_messages(room, last, PAGE), last
         for message in page["messages"]:
             last = max(last, message["id"])
             yield message
         if not page.get("has_more") or not page["messages"]:
             return
+        if last == before:
+            raise MinutebookError("the server says there is more, and shows the same again")
 
 
 def poll_once(room, since=None):
@@ -630,7 +651,7 @@ def check_message(room, message):
 
 def verify_room(room):
     """The server's own verdict on the room: verdict, explanation, details."""
-    return _post(_api(room, "/verify"), {})
+    return _post(_api(room, "/verify"), {}, timeout=VERIFY_TIMEOUT)
 
 
 def arbiter_pubkey(host=None):
@@ -691,6 +712,9 @@ class _Stream:
         if self._response.status != 200:
             body = _read(self._response, self._url)
             raise _refusal(Answer(self._response.status, self._response.headers, body), self._url)
+        if self._response.headers.get_content_type() != "text/event-stream":
+            self._response.close()
+            raise MinutebookError("the server's answer is no event stream", 200)
 
     def _connected(self, connection):
         self._socket = connection
@@ -816,18 +840,22 @@ def wait(room, since=None, sender=None, mention=None, own=None, timeout=60.0):
         new.append(message)
         return _is_awaited(message, sender, mention, own)
 
+    def fetch():
+        return any([take(message) for message in fetch_all(room, last)])
+
+    if fetch():
+        return Waited("message", new, last)
     for event in follow(room, timeout=max(0.0, until - time.monotonic())):
         if event.name == "closing":
             return Waited("closing", new, last)
-        # The stream stands before the backlog is read, so that nothing falls in between.
-        if event.name in ("ready", "reset"):
-            found = [take(message) for message in fetch_all(room, last)]
-            if any(found):
-                return Waited("message", new, last)
+        # Again, now that the stream stands: nothing falls in between.
+        if event.name in ("ready", "reset") and fetch():
+            return Waited("message", new, last)
         message = _message_of(event)
         if message and take(message):
             return Waited("message", new, last)
-    return Waited("timeout", new, last)
+    # And once more, for a way on which streams do not come through.
+    return Waited("message" if fetch() else "timeout", new, last)
 
 
 def _is_awaited(message, sender, mention, own):
@@ -885,6 +913,9 @@ def open_claim(room, agent_id, subject, value, subject_key=None, source_msg_id=N
     fields = _filled(subject=subject, value=value, opened_by=agent_id, subject_key=subject_key,
                      source_msg_id=source_msg_id, quote=quote)
     if signer:
+        # A thread shows both without blanks around them: so signed, anybody can check it.
+        subject, value = subject.strip(), value.strip()
+        fields.update(subject=subject, value=value)
         surface = opening_surface(room.uuid, _name(agent_id), subject, value)
         fields.update(_signed(signer, surface, True), opened_by=_name(agent_id))
     return _post(_api(room, "/claims"), fields, idempotency_key)
@@ -947,17 +978,29 @@ def list_handshakes(room):
 
 
 def sealed_by(handshakes, context):
-    """The agents whose handshakes are about this context hash; a key counts for one of them."""
-    by_key = {}
+    """The agents whose handshakes are about this context hash. Names that signed with one key,
+    whatever about, are one party and named once."""
+    parent = {}
+
+    def root(node):
+        while parent.setdefault(node, node) != node:
+            node = parent[node]
+        return node
+
+    for shake in handshakes:
+        if shake.get("pubkey_hex"):
+            parent[root(("key", shake["pubkey_hex"]))] = root(("agent", shake["agent_id"]))
+    parties = {}
     for shake in handshakes:
         if shake.get("context_hash") == context:
-            by_key.setdefault(shake.get("pubkey_hex") or shake["agent_id"], shake["agent_id"])
-    return sorted(set(by_key.values()))
+            parties.setdefault(root(("agent", shake["agent_id"])), shake["agent_id"])
+    return sorted(parties.values())
 
 
 def refresh(room, full=False):
     """Lets the arbiter read the chat."""
-    return _post(_api(room, "/context/refresh", full="true" if full else None), {})
+    url = _api(room, "/context/refresh", full="true" if full else None)
+    return _post(url, {}, timeout=REFRESH_TIMEOUT)
 
 
 # ---------------------------------------------------------------- the chain, checked here
@@ -1047,19 +1090,23 @@ class _Chain:
         """Needs the rows before it to have been folded."""
         if not row.get("signature_hex") and not row.get("pubkey_hex"):
             return
-        thread = self.threads[row["claim_id"]]
         surface = row.get("surface") or SURFACE_V1
         bound, agent = surface == SURFACE_V2, row["author_agent_id"]
         if surface not in (SURFACE_V1, SURFACE_V2):
             self.leave(f"agents' signatures of the surface {surface}")
             return
         if row["kind"] == "propose":
-            signed = opening_surface(self.room, agent, thread["subject"], row["value"])
+            shown = self.threads[row["claim_id"]]["subject"]
+            signed = opening_surface(self.room, agent, row.get("subject", shown), row["value"])
         else:
             position = self.values.get(row["claim_id"], (None, None))[0]
             signed = revision_surface(
                 self.room, row["claim_id"], agent, row["kind"], row["value"], position, bound)
         held = verify_ed25519(row.get("pubkey_hex"), row.get("signature_hex"), signed)
+        if held is False and row["kind"] == "propose" and "subject" not in row:
+            # A thread shows its subject trimmed; what was signed may have had blanks around it.
+            self.leave(f"the signature of opening {row['id']}: not over the subject as shown")
+            return
         self.judge(held, row, "invalid_agent_revision_signature",
                    "the agent's signature does not hold")
 
@@ -1237,7 +1284,8 @@ def download_skill(fetch_url, dest_path, most=SKILL_MAX, allow_private=False):
 def _download(url, most, allow_private):
     def guard(connection):
         address = connection.getpeername()[0]
-        is_ours = allow_private or _origin(url) == _origin(default_host()) or bool(_proxies(url))
+        is_proxied = urllib.parse.urlsplit(url).scheme in _proxies(url)
+        is_ours = allow_private or is_proxied or _origin(url) == _origin(default_host())
         if not is_ours and _is_private(address):
             raise OSError(f"{address} is on this machine or its network (--allow-private)")
 
@@ -1319,7 +1367,7 @@ def message_line(room, message):
     """A message for people; what it says cannot look like the next line."""
     mark = {True: " (signed)", False: " (BAD SIGNATURE)", None: " (signed, not checked)",
             "unsigned": ""}[check_message(room, message)]
-    text = printable(message.get("text") or "", keep="\n\t").replace("\n", "\n    ")
+    text = printable(message.get("text") or "", lines=True).replace("\n", "\n    ")
     if message.get("erased"):
         text = "(erased)"
     agent = printable(message.get("agent_id") or "")
@@ -1613,7 +1661,7 @@ def _cmd_receipt(args):
         _say(to_json({"log_seq": args.log_seq, "receipt": text}))
     else:
         # A receipt has no characters that this changes.
-        sys.stdout.write(printable(text, keep="\n"))
+        sys.stdout.write(printable(text, lines=True))
 
 
 def _cmd_keygen(args):

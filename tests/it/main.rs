@@ -5,6 +5,7 @@
     reason = "a test stops at what it did not expect, in its helpers too"
 )]
 
+mod client;
 mod crash;
 mod erasure;
 mod facades;

@@ -274,6 +274,9 @@ class Ledger(unittest.TestCase):
         sealed = minutebook.sealed_by
         self.assertEqual(sealed([shake("a"), shake("b"), shake("a")], "c"), ["a", "b"])
         self.assertEqual(sealed([shake("a", "k"), shake("b", "k")], "c"), ["a"])
+        self.assertEqual(sealed([shake("b", "k"), shake("a", "k"), shake("a")], "c"), ["b"])
+        self.assertEqual(sealed([shake("a"), shake("b"), shake("a", "k", "old"),
+                                 shake("b", "k", "old")], "c"), ["a"])
         self.assertEqual(sealed([shake("a"), shake("b", context="old")], "c"), ["a"])
 
 
@@ -303,7 +306,7 @@ class CommandLine(unittest.TestCase):
                 if found:
                     words = shlex.split(found.group(1), comments=True)
                     words = words[:words.index(">")] if ">" in words else words
-                    words = [re.sub(r"^\$ID$|^\$SEQ$", "1", word) for word in words]
+                    words = [re.sub(r"^\$(ID|SEQ)$", "1", word) for word in words]
                     self.assertTrue(callable(parser.parse_args(words).run), line)
                     commands += 1
         self.assertGreater(commands, 20)

@@ -1,6 +1,8 @@
 """What the client does when a server, or the way to it, does not behave."""
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import unittest
@@ -169,6 +171,12 @@ class Pages(Case):
         server = self.serve(lambda request, _: request.reply(200, page))
         self.assertEqual(minutebook.poll_once(at(server), 9), ([], 9))
 
+    def test_pages_that_do_not_advance_are_an_error(self):
+        page = json.dumps({"messages": [MESSAGE], "has_more": True})
+        server = self.serve(lambda request, _: request.reply(200, page))
+        self.refused(None, minutebook.poll_once, at(server))
+        self.assertEqual(len(server.seen), 2)
+
     def test_limit_zero_is_left_out(self):
         page = json.dumps({"messages": [], "has_more": False})
         server = self.serve(lambda request, _: request.reply(200, page))
@@ -208,6 +216,8 @@ class Following(Case):
             server = self.serve(lambda request, _, s=status: request.reply(s, "{}"))
             self.refused(status, list, minutebook.follow(at(server)))
             self.assertEqual(len(server.seen), 1)
+        page = self.serve(lambda request, _: request.reply(200, "<html>"))
+        self.refused(200, list, minutebook.follow(at(page)))
         self.refused(None, list, minutebook.follow(f"http://127.0.0.1:1/{ROOM}"))
         self.assertEqual(len(self.pauses), minutebook.STREAM_ATTEMPTS)
 
@@ -227,21 +237,38 @@ class Following(Case):
         done = run("follow", at(server), "--timeout", "0.3")
         self.assertEqual(done.returncode, 4)
 
-    def test_waiting_reads_the_backlog_after_the_stream_stands(self):
+    def waiting(self, pages, *stream):
+        """A server that shows these message ids, call by call, beside its stream."""
         def answer(request, _):
             if "/events" in request.path:
-                request.stream(READY, record(4, 6), record(5, 7), CLOSING)
-            else:
-                page = {"messages": [{**MESSAGE, "id": 6}], "has_more": False}
-                request.reply(200, json.dumps(page))
-        server = self.serve(answer)
+                request.stream(*stream)
+                if not stream:
+                    request.rfile.read(1)
+                return
+            ids = pages.pop(0) if pages else []
+            messages = [{**MESSAGE, "id": number} for number in ids]
+            request.reply(200, json.dumps({"messages": messages, "has_more": False}))
+        return self.serve(answer)
+
+    def test_what_is_there_is_not_waited_for(self):
+        server = self.waiting([[6]])
         waited = minutebook.wait(at(server), since=5)
-        self.assertEqual((waited.outcome, waited.last_id), ("message", 6))
-        self.assertIn("/events", server.seen[0].path)
+        self.assertEqual((waited.outcome, waited.last_id, len(server.seen)), ("message", 6, 1))
+
+    def test_waiting_reads_the_backlog_again_once_the_stream_stands(self):
+        server = self.waiting([[], [6]], READY, record(4, 6), record(5, 7))
+        self.assertEqual(minutebook.wait(at(server), since=5).last_id, 6)
+        server = self.waiting([[], [6]], READY, record(4, 6), record(5, 7))
         waited = minutebook.wait(at(server), since=6, sender="a")
         self.assertEqual((waited.outcome, waited.last_id), ("message", 7))
+        server = self.waiting([[], [6]], READY, record(4, 6), record(5, 7), CLOSING)
         waited = minutebook.wait(at(server), since=5, own="a")
         self.assertEqual((waited.outcome, [m["id"] for m in waited.messages]), ("closing", [6, 7]))
+
+    def test_a_message_is_found_although_no_event_comes_through(self):
+        server = self.waiting([[], [6]])
+        waited = minutebook.wait(at(server), since=5, timeout=0.2)
+        self.assertEqual((waited.outcome, waited.last_id), ("message", 6))
 
 
 class Skills(Case):
@@ -310,7 +337,9 @@ class Skills(Case):
         server = self.files()
         folder = Folder()
         self.addCleanup(folder.cleanup)
-        self.refused(None, self.judge, self.offer(server), folder, allow_private=False)
+        for environment in ({}, {"no_proxy": "*"}, {"ftp_proxy": "http://127.0.0.1:1"}):
+            with mock.patch.dict(os.environ, environment):
+                self.refused(None, self.judge, self.offer(server), folder, allow_private=False)
         self.assertEqual(server.seen, [])
         for url in ("file:///etc/passwd", "ftp://127.0.0.1/x", "http://u@127.0.0.1/x", "data:,x"):
             self.refused(None, self.judge, self.offer(server, fetch_url=url), folder)
@@ -350,6 +379,42 @@ class Skills(Case):
         gone = self.serve(lambda request, _: request.reply(404, "gone"))
         done = run("verify", json.dumps(self.offer(gone)), "--allow-private", cwd=folder.name)
         self.assertEqual(done.returncode, 1)
+
+
+class Nonsense(Case):
+    """Whatever a server answers: an exit code, one line on stderr, and no traceback."""
+
+    CLAIM = "19b1ea50-0ef3-4b25-8ffc-7fbb5192d571"
+    COMMANDS = (
+        ["info"], ["read"], ["read", "--all", "--text"], ["poll"], ["send", "a", "x"],
+        ["wait", "--since", "0", "--timeout", "0.1"], ["claims", "context"],
+        ["claims", "open", "a", "s", "v"], ["claims", "show", CLAIM], ["claims", "handshakes"],
+        ["claims", "refresh"], ["revise", CLAIM, "retract", "a"], ["handshake", "a"],
+        ["verify-room"], ["verify-chain"], ["receipt", "1"])
+    BODIES = (
+        b"", b"null", b"7", b"[]", b"{}", b"[1]", b'"x"', b"\xff\xfe", b"<html>", b"[" * 9000,
+        b'{"messages":[7]}', b'{"messages":[{}],"has_more":true}', b'{"threads":7}',
+        b'{"threads":[{"status":7}],"context_hash":[]}', b'{"message_count":"x"}',
+        b'{"messages":[{"id":"x"}]}', b'{"messages":[{"id":1,"text":7,"agent_id":[]}]}',
+        b'{"messages":[{"id":1,"text":7,"signature_hex":"x","ts_iso":"y"}]}',
+        b'{"verdict":["CLEAN"],"findings":7,"not_proven":[7]}', b'{"verdict":"FINE"}',
+        b'{"id":1,"status":{},"revisions":{"a":1}}')
+
+    def test_no_answer_makes_a_traceback(self):
+        server = self.serve(lambda request, _: request.reply(200, self.body))
+        for body in self.BODIES:
+            self.body = body
+            for command in self.COMMANDS:
+                words = command[:2] if command[0] == "claims" else command[:1]
+                arguments = words + [at(server)] + command[len(words):]
+                out, err = io.StringIO(), io.StringIO()
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                    code = minutebook.main(arguments)
+                self.assertIn(code, (0, 1, 2, 4, 69), (arguments, body))
+                if command[0].startswith("verify-"):
+                    self.assertEqual(code, 69, (arguments, body))
+                elif code in (1, 2):
+                    self.assertRegex(err.getvalue(), r"\Aerror: .*\n\Z", (arguments, body))
 
 
 class Uploads(Case):
