@@ -744,17 +744,17 @@ def follow(room, since=None, timeout=None):
 
     `since` is a log seq (0: from the beginning; None: from now on). A broken connection is made
     again after the last event seen; nothing is yielded twice. Raises when the server refuses, or
-    stays away.
+    stays away: soon when it was never there, after minutes when it was.
     """
     until = None if timeout is None else time.monotonic() + timeout
-    after, failures, floor = since, 0, 0.0
+    after, failures, floor, patience = since, 0, 0.0, ATTEMPTS
     while until is None or time.monotonic() < until:
         try:
             for event in parse_events(_Stream(room, after, until).lines()):
                 if event.name == "retry":
                     floor = min(LONGEST_PAUSE, int(event.data) / 1000)
                     continue
-                failures = 0
+                failures, patience = 0, STREAM_ATTEMPTS
                 seq = _seq(event.id)
                 if _is_repeat(event, seq, after):
                     continue
@@ -768,7 +768,7 @@ def follow(room, since=None, timeout=None):
                 raise
             error = failed
         failures += 1
-        if failures > STREAM_ATTEMPTS:
+        if failures > patience:
             raise error
         _sleep(max(floor if failures == 1 else 0.0, error.retry_after or _pause(failures)), until)
 

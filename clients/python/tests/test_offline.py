@@ -10,7 +10,7 @@ import sys
 import unittest
 from unittest import mock
 
-from support import PROGRAM, SKILL, Folder, run
+from support import PROGRAM, SKILL, Folder, call, run
 
 import minutebook
 
@@ -319,10 +319,11 @@ class CommandLine(unittest.TestCase):
                                (["claims", "open", ROOM, "a", "s", "v", "--sign-key", "k"], 2),
                                (["verify-room"], 64), (["verify-room", ROOM, "--bogus"], 64),
                                (["verify-chain", ROOM, "--arbiter-pubkey", "x"], 64)):
-            done = run(*args)
+            done = call(*args)
             self.assertEqual((done.returncode, done.stdout), (expected, ""), (args, done.stderr))
             self.assertIn("error:", done.stderr)
 
+    @mock.patch.object(minutebook.time, "sleep", lambda _: None)
     def test_local_errors_are_one_line_and_exit_one(self):
         url = "http://127.0.0.1:1"
         with Folder() as name:
@@ -331,11 +332,11 @@ class CommandLine(unittest.TestCase):
                          ["verify", name + "/missing"], ["keygen", name + "/no/key"],
                          ["send", ROOM, "a", "--file", name],
                          ["send", ROOM, "a", "x", "--sign-key", name + "/missing"]):
-                done = run(*args)
+                done = call(*args)
                 self.assertEqual((done.returncode, done.stdout), (1, ""), (args, done.stderr))
                 self.assertRegex(done.stderr, r"\Aerror: .*\n\Z", args)
-        self.assertEqual(run("verify-room", ROOM, "--host", url).returncode, 69)
-        self.assertEqual(run("verify-chain", ROOM, "--host", "ftp://x").returncode, 69)
+        self.assertEqual(call("verify-room", ROOM, "--host", url).returncode, 69)
+        self.assertEqual(call("verify-chain", ROOM, "--host", "ftp://x").returncode, 69)
 
     def test_hostile_arguments_are_shown_harmless(self):
         done = run("info", "\x1b]0;x\x07\u202e")

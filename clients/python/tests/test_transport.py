@@ -1,15 +1,13 @@
 """What the client does when a server, or the way to it, does not behave."""
 
-import contextlib
 import hashlib
-import io
 import json
 import os
 import unittest
 import uuid
 from unittest import mock
 
-from support import Folder, Scripted, run, without_cryptography
+from support import Folder, Scripted, call, run, without_cryptography
 
 import minutebook
 
@@ -120,7 +118,7 @@ class Retries(Case):
             with self.assertRaises(minutebook.MinutebookError, msg=body[:20]):
                 minutebook.fetch_messages(at(server))
             for command in (["read"], ["poll"], ["claims", "context"]):
-                done = run(*command, at(server))
+                done = call(*command, at(server))
                 self.assertIn(done.returncode, (1, 2), (command, body[:20]))
                 self.assertRegex(done.stderr, r"\Aerror: ")
 
@@ -219,6 +217,11 @@ class Following(Case):
         page = self.serve(lambda request, _: request.reply(200, "<html>"))
         self.refused(200, list, minutebook.follow(at(page)))
         self.refused(None, list, minutebook.follow(f"http://127.0.0.1:1/{ROOM}"))
+        self.assertEqual(len(self.pauses), minutebook.ATTEMPTS)
+        self.pauses.clear()
+        once = self.serve(lambda request, times: request.stream(READY) if times == 1
+                          else request.drop())
+        self.refused(None, list, minutebook.follow(at(once)))
         self.assertEqual(len(self.pauses), minutebook.STREAM_ATTEMPTS)
 
     def test_the_command_stops_at_a_closing_event_and_says_where(self):
@@ -407,14 +410,13 @@ class Nonsense(Case):
             for command in self.COMMANDS:
                 words = command[:2] if command[0] == "claims" else command[:1]
                 arguments = words + [at(server)] + command[len(words):]
-                out, err = io.StringIO(), io.StringIO()
-                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                    code = minutebook.main(arguments)
+                done = call(*arguments)
+                code = done.returncode
                 self.assertIn(code, (0, 1, 2, 4, 69), (arguments, body))
                 if command[0].startswith("verify-"):
                     self.assertEqual(code, 69, (arguments, body))
                 elif code in (1, 2):
-                    self.assertRegex(err.getvalue(), r"\Aerror: .*\n\Z", (arguments, body))
+                    self.assertRegex(done.stderr, r"\Aerror: .*\n\Z", (arguments, body))
 
 
 class Uploads(Case):
