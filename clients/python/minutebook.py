@@ -1052,7 +1052,7 @@ class _Chain:
         rows = (row for row in ledger["revisions"] if row["id"] <= newest)
         self.rows = sorted(rows, key=lambda row: row["id"])
         self.newest, self.pinned = newest, pinned
-        self.keys = _epoch_keys(ledger["arbiter"])
+        self.epochs = _epochs(ledger["arbiter"])
         self.findings, self.unchecked, self.checked = [], collections.OrderedDict(), 0
         self.values = {}
 
@@ -1079,12 +1079,20 @@ class _Chain:
             self.find("broken_chain", self.rows[-1], f"the context counts {self.newest} revisions")
 
     def arbiter(self, row):
-        key = row.get("arbiter_pubkey_hex") or (self.keys[-1] if self.keys else None)
-        if key not in (self.pinned or self.keys):
-            self.find("invalid_arbiter_signature", row, "signed by a key that is not the arbiter's")
+        keys = self.keys_at(row.get("log_seq"))
+        key = row.get("arbiter_pubkey_hex") or keys[-1]
+        if key not in keys or self.pinned and key not in self.pinned:
+            self.find("invalid_arbiter_signature", row,
+                      "signed by a key that was not the arbiter's then")
             return
         held = verify_ed25519(key, row["arbiter_signature_hex"], canonical_payload(row))
         self.judge(held, row, "invalid_arbiter_signature", "the arbiter's signature does not hold")
+
+    def keys_at(self, log_seq):
+        """The key of that moment, or all when the moment is not known."""
+        if log_seq is None:
+            return [key for _, key in self.epochs]
+        return [key for since, key in self.epochs if since <= log_seq][-1:] or [None]
 
     def agent(self, row):
         """Needs the rows before it to have been folded."""
@@ -1136,10 +1144,11 @@ class _Chain:
                 self.find("thread_count_differs", row, f"thread {claim} counts otherwise")
 
 
-def _epoch_keys(arbiter):
-    """The arbiter's public keys, the oldest first."""
-    history = [epoch["pubkey_hex"].lower() for epoch in arbiter.get("history") or []]
-    return history or [arbiter["pubkey_hex"].lower()]
+def _epochs(arbiter):
+    """The arbiter's keys with the log seq each begins at, the oldest first."""
+    epochs = [(epoch.get("since_log_seq") or 0, epoch["pubkey_hex"].lower())
+              for epoch in arbiter.get("history") or []]
+    return sorted(epochs) or [(0, arbiter["pubkey_hex"].lower())]
 
 
 def check_chain(ledger, pinned=None):
@@ -1193,7 +1202,7 @@ def _chain_report(chain):
     details = {"room": chain.room, "revisions_checked": len(chain.rows),
                "signatures_checked": chain.checked, "threads": len(chain.threads),
                "head": chain.rows[-1].get("row_hash") if chain.rows else GENESIS,
-               "arbiter_pubkeys": chain.pinned or chain.keys}
+               "arbiter_pubkeys": chain.pinned or [key for _, key in chain.epochs]}
     return {"verdict": verdict, "explanation": explanation, "details": details,
             "findings": chain.findings, "not_checked": list(chain.unchecked),
             "not_proven": not_proven}

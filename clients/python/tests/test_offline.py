@@ -200,8 +200,8 @@ class Ledger(unittest.TestCase):
                          "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945")
 
     def test_the_context_hash_leaves_out_what_was_cancelled(self):
-        thread = {"id": CLAIM, "subject": "Café", "subject_key": "caf", "current_value": "a\"\n\x7f",
-                  "status": "proposed", "opened_by": "not covered"}
+        thread = {"id": CLAIM, "subject": "Café", "subject_key": "caf", "status": "proposed",
+                  "current_value": "a\"\n\x7f", "opened_by": "not covered"}
         text = ('[{"current_value": "a\\"\\n\x7f", "id": "' + CLAIM + '", "status": "proposed", '
                 '"subject": "Café", "subject_key": "caf"}]')
         cancelled = {**thread, "status": "cancelled"}

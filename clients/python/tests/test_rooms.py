@@ -205,7 +205,7 @@ class Skill(Case):
     def test_every_curl_of_the_skill_is_a_route(self):
         minutebook.send(self.room, "alice", "x")
         room = minutebook.parse_room(self.room).uuid
-        variables = {**os.environ, "ROOM": room, "ID": "0"}
+        variables = {**os.environ, "ROOM": room, "ID": "0", "no_proxy": "*"}
         lines = [line for line in SKILL.read_text("utf-8").splitlines()
                  if re.match(r"curl ", line)]
         self.assertGreater(len(lines), 4)

@@ -1,4 +1,4 @@
-"""Signing and checking with the package `cryptography`. The server is the judge of what is signed."""
+"""Signing and checking with the package `cryptography`; the server judges what was signed."""
 
 import hashlib
 import json
@@ -170,6 +170,19 @@ class Chain(unittest.TestCase):
         self.assertIn("the server named it", report["not_proven"][0])
         pinned = minutebook.check_chain(ledger, [ledger["arbiter"]["pubkey_hex"].upper()])
         self.assertEqual((pinned["verdict"], len(pinned["not_proven"])), ("CLEAN", 2))
+
+    def test_a_key_signs_for_its_own_epoch_only(self):
+        ledger = self.ledger()
+        key = ledger["arbiter"]["pubkey_hex"]
+        for row in ledger["revisions"]:
+            row["log_seq"] = 10 + row["id"]
+        for history, verdict in (
+                ([(1, PUBKEY), (11, key)], "CLEAN"), ([(1, key), (20, PUBKEY)], "CLEAN"),
+                ([(1, key), (13, PUBKEY)], "REFUTED"), ([(1, PUBKEY), (12, key)], "REFUTED"),
+                ([(12, key)], "REFUTED")):
+            ledger["arbiter"]["history"] = [
+                {"since_log_seq": since, "pubkey_hex": pubkey} for since, pubkey in history]
+            self.assertEqual(minutebook.check_chain(ledger)["verdict"], verdict, history)
 
     def test_each_signature_is_looked_at(self):
         for index, name, value, kind in (

@@ -108,8 +108,9 @@ class Document(unittest.TestCase):
                   "MINE": self.mine, "HASH": context}
         # The one command that never ends by itself.
         line = re.sub(r"(minutebook\.py follow .*)", r"\1 --max 1", line)
-        return subprocess.run(["sh", "-c", line], cwd=self.folder.name, env={**os.environ, **values},
-                              capture_output=True, encoding="utf-8", timeout=60, check=False)
+        return subprocess.run(
+            ["sh", "-c", line], cwd=self.folder.name, env={**os.environ, **values},
+            capture_output=True, encoding="utf-8", timeout=60, check=False)
 
     def test_every_command_works_in_its_order(self):
         text, typed = SKILL.read_text("utf-8"), 0
