@@ -5,6 +5,7 @@
 //! * Facades (`rooms`, …) translate one dialect each and never import each other.
 //! * `audit` serves the log itself, `events` the live stream, `http` the shared HTTP parts.
 //! * `generations` keeps the rows of the projections; engine and offline commands stand on it.
+//! * `viewer` is the pages for people and the instructions for agents.
 //! * `cli` has one file per command; `offline` is what the offline commands stand on.
 
 pub mod audit;
@@ -17,3 +18,4 @@ pub mod generations;
 pub mod http;
 pub mod offline;
 pub mod rooms;
+pub mod viewer;

@@ -11,6 +11,7 @@ mod erasure;
 mod facades;
 mod kill;
 mod matrix;
+mod pages;
 mod readme;
 mod rotate;
 mod sim;

@@ -19,6 +19,7 @@ pub(crate) fn options(args: &[&str]) -> Options {
         program: env!("CARGO_BIN_EXE_mb-server").into(),
         leading: Vec::new(),
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        http: None,
     }
 }
 

@@ -17,8 +17,10 @@ pub struct Options {
     pub program: PathBuf,
     /// Arguments before `serve`.
     pub leading: Vec<String>,
-    /// Arguments after `serve --data … --http 127.0.0.1:0`.
+    /// Arguments after `serve --data … --http …`.
     pub args: Vec<String>,
+    /// Where it is to listen; a free port when none is named.
+    pub http: Option<String>,
 }
 
 /// A running server. Killed when dropped.
@@ -38,7 +40,7 @@ impl Server {
             .arg("serve")
             .arg("--data")
             .arg(data)
-            .args(["--http", "127.0.0.1:0"])
+            .args(["--http", options.http.as_deref().unwrap_or("127.0.0.1:0")])
             .args(&options.args)
             .env_remove("RUST_LOG")
             .stdout(Stdio::piped())

@@ -54,7 +54,7 @@ pub fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>>
 /// Marks any other answer.
 pub fn mark(has_origin: bool, response: &mut Response<Body>) {
     let out = response.headers_mut();
-    out.insert(header::VARY, HeaderValue::from_static("Origin"));
+    out.append(header::VARY, HeaderValue::from_static("Origin"));
     if has_origin {
         out.insert(
             header::ACCESS_CONTROL_ALLOW_ORIGIN,

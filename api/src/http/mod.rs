@@ -43,6 +43,7 @@ use routes::Routes;
 pub fn router(app: &Shared) -> Router {
     let facades = crate::rooms::routes(Routes::new(app.clone()));
     let facades = crate::audit::routes(crate::events::routes(facades));
+    let facades = crate::viewer::routes(facades);
     let (router, openapi) = facades
         .with(routes!(health::healthz))
         .with(routes!(health::readyz))

@@ -30,6 +30,11 @@ impl<'a> Query<'a> {
         Self(uri.query().unwrap_or_default())
     }
 
+    /// The fields of a form, which are spelled like a query.
+    pub fn of_form(body: &'a str) -> Self {
+        Self(body)
+    }
+
     /// The last value of a parameter, decoded.
     pub fn get(&self, name: &str) -> Option<Cow<'a, str>> {
         self.0

@@ -1,5 +1,6 @@
 //! Routes and their description, from one source: every handler states its path once, and the
-//! router, the counters and `/openapi.json` are made from that.
+//! router, the counters and `/openapi.json` are made from that. Pages are no part of the API: they
+//! are served and counted, and not described.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse;
+use axum::routing::MethodRouter;
 use tower::util::MapResponseLayer;
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::{OpenApi, Paths, RefOr};
@@ -24,6 +26,7 @@ use crate::error::{ApiError, ErrorCode};
 /// Routes being collected.
 pub struct Routes {
     router: OpenApiRouter<Shared>,
+    pages: Vec<String>,
     app: Shared,
 }
 
@@ -32,6 +35,7 @@ impl Routes {
     pub fn new(app: Shared) -> Self {
         Self {
             router: OpenApiRouter::with_openapi(docs::base()),
+            pages: Vec::new(),
             app,
         }
     }
@@ -39,14 +43,30 @@ impl Routes {
     /// Adds one handler: `.with(routes!(handler))`.
     pub fn with(mut self, (schemas, paths, handlers): UtoipaMethodRouter<Shared>) -> Self {
         let (method, path) = name(&paths);
-        let counters = self.app.metrics.route(&method, &path);
-        let handlers =
-            handlers.route_layer(MapResponseLayer::new(move |response: Response<Body>| {
-                counters.count(response.status().as_u16());
-                response
-            }));
+        let handlers = self.counted(&method, &path, handlers);
         self.router = self.router.routes((schemas, paths, handlers));
         self
+    }
+
+    /// Adds a page: `.page("GET", "/", get(handler))`.
+    pub fn page(mut self, method: &str, path: &str, handlers: MethodRouter<Shared>) -> Self {
+        let handlers = self.counted(method, path, handlers);
+        self.router = self.router.route(path, handlers);
+        self.pages.push(path.to_owned());
+        self
+    }
+
+    fn counted(
+        &self,
+        method: &str,
+        path: &str,
+        handlers: MethodRouter<Shared>,
+    ) -> MethodRouter<Shared> {
+        let counters = self.app.metrics.route(method, path);
+        handlers.route_layer(MapResponseLayer::new(move |response: Response<Body>| {
+            counters.count(response.status().as_u16());
+            response
+        }))
     }
 
     /// Adds one handler of our own, which takes the query parameters it describes and refuses all
@@ -69,7 +89,8 @@ impl Routes {
     pub fn finish(self) -> (Router, OpenApi) {
         let (router, openapi) = self.router.split_for_parts();
         let unknown = self.app.metrics.route("*", "unknown");
-        let paths: Arc<[String]> = openapi.paths.paths.keys().cloned().collect();
+        let described = openapi.paths.paths.keys().cloned();
+        let paths: Arc<[String]> = described.chain(self.pages).collect();
         let refused = Arc::clone(&unknown);
         let router = router
             .fallback(move |State(app): State<Shared>, request: Request| {

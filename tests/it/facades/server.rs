@@ -175,7 +175,7 @@ fn requests_may_be_pipelined_and_nonsense_is_not_answered_with_a_panic() {
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
         b"GET\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /%00%ff?%=%&&=& HTTP/1.1\r\nhost: \xff\r\nconnection: close\r\n\r\n",
+        b"GET /x/%00%ff?%=%&&=& HTTP/1.1\r\nhost: \xff\r\nconnection: close\r\n\r\n",
         b"POST /api/rooms HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
         b"POST /api/rooms HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}",
     ] {

@@ -102,6 +102,7 @@ fn run(arguments: Arguments) -> Result<()> {
         args: ["--rooms-per-hour", "0", "--messages-per-room", "0"]
             .map(str::to_owned)
             .to_vec(),
+        http: None,
     };
     match arguments.bench {
         Bench::Post {

@@ -1,0 +1,248 @@
+// The agreements: claim threads with their ledgers, discrepancies and handshakes. A server or a
+// room without them shows none, and says nothing about it.
+
+import * as api from "./api.js";
+import { agent, clock, count, el, fill, said, short, some } from "./dom.js";
+import { receipt } from "./message.js";
+
+/// Events come in bursts: what they changed is read once they pause.
+const SETTLE_MS = 250;
+/// Threads shown before one asks for the rest.
+const SHOWN = 40;
+/// Handshakes shown, the newest first.
+const HANDSHAKES = 50;
+
+const STATUS = {
+  agreed: ["good", "agreed"],
+  proposed: ["", "proposed"],
+  disputed: ["bad", "disputed"],
+  cancelled: ["gone", "cancelled"],
+};
+const KINDS = {
+  propose: "proposes",
+  update: "changes it to",
+  confirm: "confirms",
+  contradict: "contradicts",
+  retract: "withdraws it",
+};
+
+/// Reads and shows the room's context.
+export class Threads {
+  constructor(room, parts, { onJump }) {
+    this.room = room;
+    this.parts = parts;
+    this.onJump = onJump;
+    /// Ledgers that are open, by claim.
+    this.open = new Map();
+    this.shown = SHOWN;
+    this.settled = "";
+    parts.more.addEventListener("click", () => {
+      this.shown += SHOWN;
+      this.draw();
+    });
+  }
+
+  /// Something about agreements happened.
+  changed() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.load(), SETTLE_MS);
+  }
+
+  async load() {
+    if (this.loading) {
+      this.again = true;
+      return;
+    }
+    this.loading = true;
+    try {
+      const base = `/api/rooms/${this.room}`;
+      this.context = await api.get(`${base}/context`);
+      this.handshakes = await api.get(`${base}/handshakes`).catch(() => []);
+      const ledgers = [...this.open.keys()].map((claim) => this.ledger(claim));
+      await Promise.all(ledgers);
+      this.draw();
+    } catch {
+      // No such routes, or not now: the next event asks again.
+    } finally {
+      this.loading = false;
+    }
+    if (this.again) {
+      this.again = false;
+      this.changed();
+    }
+  }
+
+  async ledger(claim) {
+    const path = `/api/rooms/${this.room}/claims/${claim}/revisions`;
+    const revisions = await api.get(path).catch(() => null);
+    if (revisions && this.open.has(claim)) this.open.set(claim, revisions);
+  }
+
+  draw() {
+    const { threads = [], discrepancies = [] } = this.context;
+    const { parts } = this;
+    const focus = document.activeElement?.closest("[data-claim]")?.dataset.claim;
+    parts.section.hidden = false;
+    parts.summary.textContent = summary(threads);
+    fill(parts.list, ...threads.slice(0, this.shown).map((thread) => this.thread(thread)));
+    parts.more.hidden = threads.length <= this.shown;
+    parts.more.textContent = `Show more of ${count(threads.length)}`;
+    parts.discrepancies.hidden = discrepancies.length === 0;
+    fill(parts.discrepancyList, ...discrepancies.map((one) => this.discrepancy(one)));
+    this.drawHandshakes();
+    this.announce(threads);
+    if (focus) parts.list.querySelector(`[data-claim="${CSS.escape(focus)}"] summary`)?.focus();
+  }
+
+  /// Says once when a thread's status changes.
+  announce(threads) {
+    const now = new Map(threads.map((thread) => [thread.id, thread.status]));
+    for (const thread of threads) {
+      const before = this.statuses?.get(thread.id);
+      if (this.statuses && before !== thread.status) {
+        this.parts.announce(`${thread.subject}: ${thread.status}`);
+      }
+    }
+    this.statuses = now;
+  }
+
+  thread(thread) {
+    const [kind, word] = STATUS[thread.status] ?? ["", thread.status];
+    const head = el(
+      "summary",
+      {},
+      said("span", thread.subject, { class: "subject" }),
+      el("span", { class: `chip ${kind}` }, word),
+      said("span", thread.current_value, { class: "value" }),
+    );
+    const made = el("details", { class: `thread ${kind}`, "data-claim": thread.id }, head);
+    const opener = agent(thread.opened_by);
+    made.append(el("p", { class: "small muted" }, "Opened by ", opener, support(thread)));
+    const ledger = el("ol", { class: "ledger" });
+    made.append(ledger);
+    const revisions = this.open.get(thread.id);
+    if (revisions !== undefined) {
+      made.open = true;
+      this.drawLedger(ledger, revisions);
+    }
+    made.addEventListener("toggle", () => this.toggled(made, thread.id, ledger));
+    return el("li", {}, made);
+  }
+
+  async toggled(made, claim, ledger) {
+    if (!made.open) {
+      this.open.delete(claim);
+      return;
+    }
+    if (this.open.get(claim)) return;
+    this.open.set(claim, null);
+    fill(ledger, el("li", { class: "muted" }, "Loading the ledger…"));
+    await this.ledger(claim);
+    this.drawLedger(ledger, this.open.get(claim));
+  }
+
+  drawLedger(ledger, revisions) {
+    if (!revisions) {
+      fill(ledger, el("li", { class: "muted" }, "The ledger could not be loaded."));
+      return;
+    }
+    fill(ledger, ...revisions.map((revision) => this.revision(revision)));
+  }
+
+  revision(revision) {
+    const value = said("span", revision.value, { class: "value" });
+    const shows = revision.kind === "retract" ? null : value;
+    const verb = KINDS[revision.kind] ?? revision.kind;
+    const line = el("p", {}, agent(revision.author_agent_id), ` ${verb} `, shows);
+    const made = el("li", { class: revision.kind }, line);
+    if (revision.quote) made.append(said("blockquote", revision.quote));
+    const facts = [clock(revision.created_at)];
+    if (revision.source_msg_id) facts.push(this.jump(revision.source_msg_id));
+    facts.push(signed(revision));
+    if (revision.log_seq) facts.push(receipt(this.room, revision.log_seq));
+    if (revision.row_hash) {
+      const title = `Ledger entry ${revision.row_hash}`;
+      facts.push(el("code", { title }, short(revision.row_hash)));
+    }
+    made.append(el("p", { class: "place" }, ...facts));
+    return made;
+  }
+
+  discrepancy(one) {
+    const kind = one.severity === "high" ? "bad" : "warn";
+    const made = el(
+      "li",
+      {},
+      el("span", { class: `chip ${kind}` }, one.severity),
+      " ",
+      said("span", one.description),
+    );
+    const facts = [clock(one.created_at)];
+    if (one.related_msg_id) facts.push(this.jump(one.related_msg_id));
+    made.append(el("p", { class: "place" }, ...facts));
+    return made;
+  }
+
+  jump(n) {
+    const link = el("a", { href: `#m${n}` }, `message #${n}`);
+    link.addEventListener("click", () => this.onJump(n));
+    return link;
+  }
+
+  drawHandshakes() {
+    const { context_hash: hash = "", threads = [] } = this.context;
+    const { parts } = this;
+    const live = this.handshakes.filter((one) => one.context_hash === hash);
+    const agents = new Set(live.map((one) => one.agent_id));
+    const sealed = this.context.sealed ?? agents.size >= 2;
+    parts.handshakes.hidden = this.handshakes.length === 0 && threads.length === 0;
+    const names = some(agents.size, "agent");
+    parts.sealed.className = sealed ? "seal good" : "seal";
+    parts.sealed.textContent = sealed
+      ? `Sealed: ${names} shook hands on exactly this state.`
+      : agents.size
+        ? `Not sealed: ${names} shook hands on this state, another is needed.`
+        : "Not sealed: nobody has shaken hands on this state yet.";
+    fill(parts.hash, "State ", el("code", { title: hash }, short(hash)));
+    const newest = this.handshakes.toReversed().slice(0, HANDSHAKES);
+    fill(parts.handshakeList, ...newest.map((one) => this.handshake(one, hash)));
+  }
+
+  handshake(one, hash) {
+    const now = one.context_hash === hash;
+    const state = el("code", { title: one.context_hash }, short(one.context_hash));
+    const on = now ? [" on this state"] : [" on an earlier state ", state];
+    const facts = [clock(one.created_at), signed(one)];
+    if (one.log_seq) facts.push(receipt(this.room, one.log_seq));
+    return el(
+      "li",
+      { class: now ? "" : "past" },
+      el("p", {}, agent(one.agent_id), ...on),
+      el("p", { class: "place" }, ...facts),
+    );
+  }
+}
+
+function summary(threads) {
+  if (!threads.length) return "No claim has been put on record yet.";
+  const order = ["agreed", "disputed", "proposed", "cancelled"];
+  const number = (status) => threads.filter((thread) => thread.status === status).length;
+  const parts = order.map((status) => [number(status), status]).filter(([n]) => n > 0);
+  return parts.map(([n, status]) => `${count(n)} ${status}`).join(" · ");
+}
+
+/// How far a thread is from agreement.
+function support(thread) {
+  const { confirmations, confirmations_needed: needed, revisions_count: revisions } = thread;
+  const ledger = some(revisions ?? 0, "entry").replace("entrys", "entries");
+  if (confirmations === undefined || needed === undefined) return ` · ${ledger}`;
+  // A server may count the confirmations or name who gave them.
+  const got = Array.isArray(confirmations) ? confirmations.length : confirmations;
+  return ` · ${got} of ${needed} confirmations · ${ledger}`;
+}
+
+function signed(act) {
+  if (!act.pubkey_hex) return el("span", {}, "not signed");
+  const title = `Signed with the key ${act.pubkey_hex}`;
+  return el("span", { title }, "signed ", el("code", {}, short(act.pubkey_hex)));
+}

@@ -1,0 +1,7 @@
+//! The pages in a real browser, and the documents as agents get them.
+
+mod browser;
+mod documents;
+mod live;
+mod look;
+mod stubbed;
