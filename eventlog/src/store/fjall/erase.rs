@@ -39,7 +39,7 @@ impl Shared {
         let old_journals = self.journals()?;
         let filler = self.filler()?;
         let done = self.erase_with(&filler, &rewritten, &old_journals);
-        self.db.delete_keyspace(filler).map_err(failure)?;
+        self.delete_keyspace(filler)?;
         done
     }
 
@@ -75,7 +75,7 @@ impl Shared {
 
     fn filler(&self) -> Result<Keyspace, StoreError> {
         let options = || KeyspaceCreateOptions::default().max_memtable_size(FILLER_MEMTABLE);
-        self.db.keyspace(FILLER, options).map_err(failure)
+        self.keyspace(FILLER, options)
     }
 
     /// Tells fjall that nobody needs what was deleted before now.

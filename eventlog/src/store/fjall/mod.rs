@@ -23,6 +23,7 @@ mod checks;
 mod erase;
 mod kept;
 mod layout;
+mod numbers;
 mod open;
 mod reader;
 mod spaces;

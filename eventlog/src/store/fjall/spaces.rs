@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use fjall::{Database, Keyspace};
+use fjall::Keyspace;
 
-use super::{Shared, failure, tuning};
+use super::{Shared, tuning};
 use crate::store::{
     META_SPACE, Space, StoreError, check,
     keys::{KeyKind, view},
@@ -48,19 +48,18 @@ impl Spaces {
     }
 }
 
-fn create(db: &Database, name: &str) -> Result<Keyspace, StoreError> {
-    let kind = if name == META_SPACE {
-        KeyKind::Meta
-    } else {
-        KeyKind::View
-    };
-    db.keyspace(&view::keyspace_name(name), || {
-        tuning::keyspace_options(kind)
-    })
-    .map_err(failure)
-}
-
 impl Shared {
+    fn create(&self, name: &str) -> Result<Keyspace, StoreError> {
+        let kind = if name == META_SPACE {
+            KeyKind::Meta
+        } else {
+            KeyKind::View
+        };
+        self.keyspace(&view::keyspace_name(name), || {
+            tuning::keyspace_options(kind)
+        })
+    }
+
     pub(super) fn space(&self, name: &str) -> Result<Space, StoreError> {
         if let Some(space) = self.spaces.read().by_name.get(name) {
             return Ok(*space);
@@ -70,7 +69,7 @@ impl Shared {
         if let Some(space) = spaces.by_name.get(name) {
             return Ok(*space);
         }
-        let keyspace = create(&self.db, name)?;
+        let keyspace = self.create(name)?;
         spaces.add(name, keyspace)
     }
 
@@ -93,9 +92,9 @@ impl Shared {
         let mut spaces = self.spaces.write();
         let keyspace = match spaces.remove(name) {
             Some(keyspace) => keyspace,
-            None if self.db.keyspace_exists(&view::keyspace_name(name)) => create(&self.db, name)?,
+            None if self.db.keyspace_exists(&view::keyspace_name(name)) => self.create(name)?,
             None => return Ok(()),
         };
-        self.db.delete_keyspace(keyspace).map_err(failure)
+        self.delete_keyspace(keyspace)
     }
 }

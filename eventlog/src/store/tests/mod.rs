@@ -2,6 +2,7 @@
 
 mod damage;
 mod disk;
+mod dropped;
 mod erasure;
 mod faults;
 mod heads;
