@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Projection, history, rooms};
+use crate::{Projection, history, rooms, threads};
 
 /// A projection. A new one is a variant here, a module, and nothing else outside its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,17 +11,20 @@ pub enum Kind {
     Rooms,
     /// Messages per room.
     History,
+    /// Claim threads per room, their ledger, discrepancies and handshakes.
+    Threads,
 }
 
 impl Kind {
     /// All of them, in the order in which they are applied.
-    pub const ALL: [Self; 2] = [Self::Rooms, Self::History];
+    pub const ALL: [Self; 3] = [Self::Rooms, Self::History, Self::Threads];
 
     /// Its name, for ever: it is part of its space's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rooms => "rooms",
             Self::History => "history",
+            Self::Threads => "threads",
         }
     }
 
@@ -30,6 +33,7 @@ impl Kind {
         match self {
             Self::Rooms => rooms::VERSION,
             Self::History => history::VERSION,
+            Self::Threads => threads::VERSION,
         }
     }
 
@@ -43,6 +47,7 @@ impl Kind {
         match self {
             Self::Rooms => Box::<rooms::Rooms>::default(),
             Self::History => Box::<history::History>::default(),
+            Self::Threads => Box::<threads::Threads>::default(),
         }
     }
 }

@@ -15,6 +15,7 @@
 pub mod digest;
 pub mod history;
 pub mod rooms;
+pub mod threads;
 
 mod error;
 mod kind;
@@ -28,6 +29,7 @@ pub use history::HistoryView;
 pub use kind::Kind;
 pub use rooms::RoomsView;
 pub use rows::{MemoryRows, RowOp, RowPair, Rows, RowsError};
+pub use threads::ThreadsView;
 pub use time::message_time;
 
 use minutebook_domain::Fact;

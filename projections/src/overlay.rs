@@ -113,6 +113,27 @@ impl Overlay {
         Ok(merged.into_iter().collect())
     }
 
+    /// Deletes all rows of `from..to`.
+    pub(crate) fn delete_range(
+        &mut self,
+        rows: &dyn Rows,
+        from: &[u8],
+        to: &[u8],
+    ) -> Result<(), ProjectionError> {
+        let mut keys = Vec::new();
+        each_row(rows, from, to, |key, _| {
+            keys.push(key);
+            Ok(())
+        })?;
+        let mine = self.0.range::<[u8], _>((
+            std::ops::Bound::Included(from),
+            std::ops::Bound::Excluded(to),
+        ));
+        keys.extend(mine.map(|(key, _)| key.clone()));
+        self.0.extend(keys.into_iter().map(|key| (key, None)));
+        Ok(())
+    }
+
     /// Hands the writes over, in key order.
     pub(crate) fn drain(&mut self, out: &mut Vec<RowOp>) {
         out.extend(

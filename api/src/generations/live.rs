@@ -17,6 +17,8 @@ pub struct LiveSpaces {
     pub rooms: Space,
     /// The messages.
     pub history: Space,
+    /// Claim threads.
+    pub threads: Space,
 }
 
 impl LiveSpaces {
@@ -25,6 +27,7 @@ impl LiveSpaces {
         match kind {
             Kind::Rooms => self.rooms,
             Kind::History => self.history,
+            Kind::Threads => self.threads,
         }
     }
 }
@@ -72,6 +75,7 @@ impl Live {
         let spaces = LiveSpaces {
             rooms: space(Kind::Rooms),
             history: space(Kind::History),
+            threads: space(Kind::Threads),
         };
         Ok(Self {
             meta,

@@ -12,8 +12,11 @@ use minutebook_domain::{
     actor::Actor,
     ids::RoomId,
     keys,
-    room::{self, BodiesErased, Dialect, MessageKind, Opened, PostMessage, ProtocolMode},
-    text::{AgentName, Description, MessageText, Reason, RoomName},
+    room::{
+        self, BodiesErased, Dialect, MessageKind, Opened, PostMessage, ProtocolMode,
+        claims::{self, Author, OpenClaim},
+    },
+    text::{AgentName, ClaimValue, Description, MessageText, Reason, RoomName, Subject},
     time::Timestamp,
 };
 use minutebook_eventlog::store::{
@@ -176,6 +179,21 @@ impl TestLog {
     pub(crate) fn join(&mut self, number: u32, agent: &str) {
         self.act(number, agent, |agent| {
             room::Command::Join(room::Joined { agent })
+        });
+    }
+
+    /// Opens a thread.
+    pub(crate) fn claim(&mut self, number: u32, agent: &str, subject: &str, value: &str) {
+        self.act(number, agent, |agent| {
+            room::Command::Claim(claims::Command::Open(OpenClaim {
+                agent: Author::Agent(agent),
+                quote: None,
+                signature: None,
+                source_msg_id: None,
+                subject: Subject::parse(subject).unwrap(),
+                subject_key: None,
+                value: ClaimValue::parse(value).unwrap(),
+            }))
         });
     }
 

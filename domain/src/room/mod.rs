@@ -104,6 +104,21 @@ impl Event {
         }
     }
 
+    /// Which bytes the agent signed, if it signed.
+    pub fn signed_surface(&self) -> Option<&str> {
+        match self {
+            Self::MessagePosted(event) => Some(&event.signature.as_ref()?.surface),
+            Self::Claim(event) => Some(&event.signature()?.surface),
+            Self::Opened(_)
+            | Self::Renamed(_)
+            | Self::Joined(_)
+            | Self::Left(_)
+            | Self::BodiesErased(_)
+            | Self::Closed(_)
+            | Self::Erased(_) => None,
+        }
+    }
+
     /// The agent this event speaks for, if any.
     pub fn agent(&self) -> Option<&AgentName> {
         match self {

@@ -188,6 +188,7 @@ fn posted_row(fact: &Fact<'_>, message: &MessagePosted) -> MessageRow {
         signature: message.signature.as_ref().map(|signature| SignatureRow {
             pubkey: signature.pubkey.clone(),
             sig: signature.sig.clone(),
+            surface: signature.surface.clone(),
             ts_iso: signature.ts_iso.clone(),
             is_enrolled: signature.enrolled,
         }),

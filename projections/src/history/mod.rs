@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::row::{part, row};
 
 /// Version of the rows: raise it with any change to a row, a key or the fold.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 row! {
     row message, tag 1, version VERSION, inside [SignatureRow];
@@ -52,6 +52,8 @@ part! {
         pub pubkey: String,
         /// Signature, 128 lower-case hex digits.
         pub sig: String,
+        /// Which bytes were signed.
+        pub surface: String,
         /// The time signed, exactly as sent.
         pub ts_iso: String,
         /// Whether the key was enrolled for this agent when the message was taken.

@@ -3,7 +3,7 @@
 use minutebook_domain::{
     Event, EventKind, Fact, What,
     ids::{RoomId, StreamId},
-    room::{self, Dialect, Opened, ProtocolMode},
+    room::{self, CONFIRMATIONS_NEEDED, Dialect, Opened, ProtocolMode},
     text::RoomName,
 };
 use rustc_hash::FxHashSet;
@@ -324,6 +324,9 @@ fn opened_row(fact: &Fact<'_>, id: RoomId, opened: Option<&Opened>) -> RoomRow {
         last_seq: fact.seq,
         message_count: 0,
         message_limit: opened.and_then(|o| o.message_limit),
+        confirmations_needed: opened
+            .and_then(|o| o.confirmations_needed)
+            .unwrap_or(CONFIRMATIONS_NEEDED),
         last_message_at: None,
         agent_count: 0,
         member_count: 0,

@@ -37,7 +37,7 @@ use minutebook_domain::{
 use crate::row::{part, row};
 
 /// Version of the rows: raise it with any change to a row, a key or the fold.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 row! {
     row room, tag 1, version VERSION, inside [Posted];
@@ -70,6 +70,8 @@ row! {
         pub message_count: u64,
         /// Messages it takes.
         pub message_limit: Option<u64>,
+        /// Confirmations by others that make a thread's value agreed.
+        pub confirmations_needed: u8,
         /// The latest time of a message, as its dialect shows times (a signed message has the
         /// time that was signed).
         pub last_message_at: Option<Timestamp>,

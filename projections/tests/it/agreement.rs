@@ -1,5 +1,6 @@
 //! However the log is split, restarted or erased: identical rows.
 
+use minutebook_domain::room::claims::RevisionKind;
 use minutebook_projections::{Kind, MemoryRows, digest::digest};
 use proptest::{collection::vec, prelude::*};
 
@@ -32,6 +33,19 @@ enum Step {
     },
     Close,
     Erase,
+    OpenClaim {
+        agent: usize,
+    },
+    Revise {
+        claim: usize,
+        agent: usize,
+        kind: usize,
+        key: Option<u8>,
+    },
+    ShakeHands {
+        agent: usize,
+        key: Option<u8>,
+    },
 }
 
 fn a_move() -> impl Strategy<Value = Move> {
@@ -44,10 +58,15 @@ fn a_move() -> impl Strategy<Value = Move> {
         1 => any::<bool>().prop_map(|is_named| Step::Rename { is_named }),
         2 => agent.clone().prop_map(|agent| Step::Join { agent }),
         1 => agent.clone().prop_map(|agent| Step::Leave { agent }),
-        20 => (agent, proptest::option::of(-60..60i8))
+        20 => (agent.clone(), proptest::option::of(-60..60i8))
             .prop_map(|(agent, skew_seconds)| Step::Post { agent, skew_seconds }),
         2 => (0..60u64, 1..40u64)
             .prop_map(|(from_end, count)| Step::EraseBodies { from_end, count }),
+        2 => agent.clone().prop_map(|agent| Step::OpenClaim { agent }),
+        12 => (0..4usize, agent.clone(), 0..6usize, proptest::option::of(0..3u8))
+            .prop_map(|(claim, agent, kind, key)| Step::Revise { claim, agent, kind, key }),
+        2 => (agent, proptest::option::of(0..3u8))
+            .prop_map(|(agent, key)| Step::ShakeHands { agent, key }),
         1 => Just(Step::Close),
         1 => Just(Step::Erase),
     ];
@@ -104,6 +123,28 @@ fn play_in(world: &mut World, room: usize, name: &str, step: &Step) {
             let last = (first + count - 1).min(world.sseq(room));
             world.erase_bodies(room, first, last);
         }
+        Step::OpenClaim { agent: who } => {
+            world.open_claim(room, &agent(*who), "price", name, None);
+        }
+        Step::Revise {
+            claim,
+            agent: who,
+            kind,
+            key,
+        } => {
+            // Mostly confirmations, mostly of the one value: else nothing would ever be agreed.
+            let kind = [
+                RevisionKind::Confirm,
+                RevisionKind::Contradict,
+                RevisionKind::Update,
+                RevisionKind::Retract,
+            ]
+            .get(kind.saturating_sub(2))
+            .copied()
+            .unwrap_or(RevisionKind::Confirm);
+            world.revise(room, *claim, &agent(*who), kind, "$8", *key);
+        }
+        Step::ShakeHands { agent: who, key } => world.shake_hands(room, &agent(*who), *key),
         Step::Close => world.close(room),
         Step::Erase => world.erase(room),
     }

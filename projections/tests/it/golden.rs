@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use minutebook_domain::room::claims::RevisionKind;
 use minutebook_projections::{Kind, MemoryRows};
 
 use crate::world::World;
@@ -24,7 +25,20 @@ fn every_row() -> World {
     world.close(1);
     world.open(true, None);
     world.erase(2);
+    every_ledger_row(&mut world);
     world
+}
+
+fn every_ledger_row(world: &mut World) {
+    let room = world.open_needing(false, None, Some(1));
+    let claim = world.open_claim(room, "ann", "price", "$8", Some(1));
+    world.revise(room, claim, "bob", RevisionKind::Confirm, "$8", Some(2));
+    world.revise(room, claim, "cid", RevisionKind::Contradict, "$7", None);
+    world.shake_hands(room, "bob", Some(2));
+    let agreed = world.open_claim(room, "ann", "date", "May", None);
+    world.revise(room, agreed, "bob", RevisionKind::Confirm, "May", None);
+    world.revise(room, agreed, "cid", RevisionKind::Contradict, "May", None);
+    world.revise(room, agreed, "cid", RevisionKind::Confirm, "May", None);
 }
 
 fn dump(kind: Kind, rows: &MemoryRows) -> String {
@@ -61,6 +75,12 @@ fn row_bytes_are_pinned() {
     assert_eq!(
         tags.into_iter().collect::<Vec<_>>(),
         ["00", "01", "02", "03", "04", "05", "06", "07"]
+    );
+    let of_threads = world.fold(Kind::Threads);
+    let tags: std::collections::BTreeSet<u8> = of_threads.iter().map(|(key, _)| key[17]).collect();
+    assert_eq!(
+        tags.into_iter().collect::<Vec<_>>(),
+        (1..=10).collect::<Vec<_>>()
     );
     assert!(
         found == include_str!("golden/rows.txt"),

@@ -13,5 +13,7 @@ mod agreement;
 mod damage;
 mod golden;
 mod history;
+mod ledger_world;
 mod rooms;
+mod threads;
 mod world;

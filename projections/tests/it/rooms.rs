@@ -112,7 +112,7 @@ fn what_happens_on_a_rooms_ledger_moves_its_position() {
     world.open(true, None);
     world.post(0, "ann", "x");
     let before = room(&world, 0);
-    world.shake_hands(0, "ann");
+    world.shake_hands(0, "ann", None);
     let after = room(&world, 0);
     assert_eq!((before.last_seq, after.last_seq), (2, 3));
     assert_eq!(after.last_message_at, before.last_message_at);

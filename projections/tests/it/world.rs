@@ -7,7 +7,6 @@ use minutebook_domain::{
     room::{
         self, BodiesErased, Closed, Dialect, Erased, Joined, Leaving, Left, MessageKind,
         MessagePosted, Opened, ProtocolMode, Renamed,
-        claims::{self, EMPTY_CONTEXT_HASH, HandshakeMade},
     },
     signature::MessageSignature,
     text::{AgentName, Description, MessageText, Reason, RoomName},
@@ -45,9 +44,11 @@ impl Entry {
     }
 }
 
-struct Room {
+pub(crate) struct Room {
     sseq: u64,
     n: u64,
+    /// Threads, ledger entries and handshakes so far.
+    pub(crate) ledger: (usize, u64, u64),
     is_erased: bool,
 }
 
@@ -55,7 +56,7 @@ struct Room {
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) log: Vec<Entry>,
-    rooms: Vec<Room>,
+    pub(crate) rooms: Vec<Room>,
     /// Microseconds between events.
     pub(crate) step: i64,
 }
@@ -86,7 +87,7 @@ impl World {
         Timestamp::from_micros(NOON + self.step * self.log.len() as i64)
     }
 
-    fn push(&mut self, room: usize, kind: EventKind, event: room::Event) {
+    pub(crate) fn push(&mut self, room: usize, kind: EventKind, event: room::Event) {
         let at = self.now();
         self.rooms[room].sseq += 1;
         self.log.push(Entry {
@@ -100,22 +101,37 @@ impl World {
     }
 
     pub(crate) fn open(&mut self, is_public: bool, name: Option<&str>) -> usize {
+        self.open_needing(is_public, name, None)
+    }
+
+    /// `needed`: confirmations, unless it is the default.
+    pub(crate) fn open_needing(
+        &mut self,
+        is_public: bool,
+        name: Option<&str>,
+        needed: Option<u8>,
+    ) -> usize {
         let room = self.rooms.len();
         self.rooms.push(Room {
             sseq: 0,
             n: 0,
+            ledger: (0, 0, 0),
             is_erased: false,
         });
         let opened = Opened {
             description: Description::parse(&format!("room {room}")).unwrap(),
             dialect: Dialect::Rooms,
             is_public,
-            confirmations_needed: None,
+            confirmations_needed: needed,
             message_limit: Some(1000),
             name: name.map(|name| RoomName::parse(name).unwrap()),
             protocol_mode: ProtocolMode::Standard,
         };
-        self.push(room, EventKind::RoomOpened, room::Event::Opened(opened));
+        let kind = match needed {
+            None => EventKind::RoomOpened,
+            Some(_) => EventKind::RoomOpenedV2,
+        };
+        self.push(room, kind, room::Event::Opened(opened));
         room
     }
 
@@ -141,20 +157,6 @@ impl World {
             how: Leaving::Asked,
         };
         self.push(room, EventKind::RoomLeft, room::Event::Left(left));
-    }
-
-    pub(crate) fn shake_hands(&mut self, room: usize, agent: &str) {
-        let made = HandshakeMade {
-            agent: AgentName::parse(agent).unwrap(),
-            context_hash: EMPTY_CONTEXT_HASH.to_owned(),
-            id: 1,
-            signature: None,
-        };
-        self.push(
-            room,
-            EventKind::HandshakeMade,
-            room::Event::Claim(claims::Event::HandshakeMade(made)),
-        );
     }
 
     pub(crate) fn post(&mut self, room: usize, agent: &str, text: &str) {

@@ -69,16 +69,20 @@ impl Principals {
         Err(Rejection::SignersFull { max })
     }
 
-    /// Learns from an act of the ledger who signed with what.
-    pub fn learn(&mut self, author: &Author, signature: Option<&LedgerSignature>) {
-        let (Author::Agent(agent), Some(signature)) = (author, signature) else {
-            return;
-        };
-        let Some(key) = hex_text::decode(&signature.pubkey) else {
-            return;
-        };
+    /// Learns from an act of the ledger who signed with what; answers the key if the pair is new.
+    pub fn learn(
+        &mut self,
+        author: &Author,
+        signature: Option<&LedgerSignature>,
+    ) -> Option<[u8; 32]> {
+        let key = hex_text::decode(&signature?.pubkey)?;
+        self.learn_pair(author.agent()?, key).then_some(key)
+    }
+
+    /// Learns a pair of an agent and a key it signed with; answers whether it is new.
+    pub fn learn_pair(&mut self, agent: &AgentName, key: [u8; 32]) -> bool {
         if !self.pairs.insert((agent.clone(), key)) {
-            return;
+            return false;
         }
         let by_agent = self.by_agent.get(agent).and_then(|at| self.group(*at));
         let by_key = self.by_key.get(&key).and_then(|at| self.group(*at));
@@ -89,6 +93,7 @@ impl Principals {
         };
         self.by_agent.insert(agent.clone(), group);
         self.by_key.insert(key, group);
+        true
     }
 
     /// The agents that signed.

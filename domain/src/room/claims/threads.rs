@@ -175,7 +175,7 @@ impl Thread {
     }
 
     /// Whether this author may revise it so.
-    pub(super) fn may_revise(&self, author: &Author, kind: RevisionKind) -> Result<(), Rejection> {
+    pub fn may_revise(&self, author: &Author, kind: RevisionKind) -> Result<(), Rejection> {
         let what = kind.name();
         let owns = self.opener == *author;
         match kind {
