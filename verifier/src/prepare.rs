@@ -6,7 +6,7 @@
 use std::{hash::BuildHasher as _, sync::Arc};
 
 use minutebook_domain::{
-    Event, EventKind, Fact, Rejection, What, actor::Actor, ids::StreamId, intrinsic, room,
+    Event, EventKind, Fact, Rejection, What, actor::Actor, ids::StreamId, intrinsic,
     time::Timestamp,
 };
 use minutebook_eventlog::format::{
@@ -342,9 +342,11 @@ fn absent(
 
 fn speaker(content: &Content) -> u64 {
     match content {
-        Content::Event(Event::Room(room::Event::MessagePosted(message))) => {
-            FxBuildHasher.hash_one(message.agent.as_str())
+        Content::Event(Event::Room(event)) => event
+            .agent()
+            .map_or(0, |agent| FxBuildHasher.hash_one(agent.as_str())),
+        Content::Event(Event::Keys(_)) | Content::Absent | Content::Unusable | Content::Trusted => {
+            0
         }
-        Content::Event(_) | Content::Absent | Content::Unusable | Content::Trusted => 0,
     }
 }

@@ -140,6 +140,18 @@ pub struct Counts {
     /// Records that an earlier run verified (saved state), whether or not they are here again. The
     /// verdict is on them too; messages, agents and agents' signatures are counted after them.
     pub events_before: u64,
+    /// Entries of rooms' ledgers: openings and revisions.
+    pub revisions: u64,
+    /// Of these, those with an agent's signature that holds.
+    pub revisions_signed: u64,
+    /// Handshakes.
+    pub handshakes: u64,
+    /// Of these, those with an agent's signature that holds.
+    pub handshakes_signed: u64,
+    /// Agents' signatures that hold over the seed's bytes (`roomcomm-v1`), of all acts.
+    pub surface_roomcomm_v1: u64,
+    /// Agents' signatures that hold over bound bytes (`minutebook-v2`), of all acts.
+    pub surface_minutebook_v2: u64,
 }
 
 /// Something that was not shown.

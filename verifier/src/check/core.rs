@@ -3,7 +3,7 @@
 
 use minutebook_domain::{
     Event, EventKind, Fact, Rejection, State, What, contextual, cross_stream, evolve, keys,
-    ledger_key, room, time::Timestamp,
+    ledger_key, room, signature::SURFACE_MINUTEBOOK_V2, time::Timestamp,
 };
 use rustc_hash::FxHashSet;
 
@@ -205,19 +205,39 @@ impl Core {
     }
 
     fn count(&mut self, record: &Prepared) {
-        if record.kind != Some(EventKind::MessagePosted) {
+        let counts = &mut self.counts;
+        let signed = match record.kind {
+            Some(EventKind::MessagePosted) => {
+                counts.messages += 1;
+                &mut counts.agent_signatures
+            }
+            Some(EventKind::ClaimOpened | EventKind::ClaimRevised) => {
+                counts.revisions += 1;
+                &mut counts.revisions_signed
+            }
+            Some(EventKind::HandshakeMade) => {
+                counts.handshakes += 1;
+                &mut counts.handshakes_signed
+            }
+            Some(_) | None => return,
+        };
+        let Content::Event(Event::Room(event)) = &record.content else {
             return;
+        };
+        if event.agent().is_some() && self.agents.len() < AGENTS_MAX {
+            self.agents.insert(record.agent);
         }
-        self.counts.messages += 1;
-        if let Content::Event(Event::Room(room::Event::MessagePosted(message))) = &record.content {
-            if self.agents.len() < AGENTS_MAX {
-                self.agents.insert(record.agent);
+        match event.signed_surface() {
+            Some(surface) if record.problems.is_empty() => {
+                *signed += 1;
+                if surface == SURFACE_MINUTEBOOK_V2 {
+                    counts.surface_minutebook_v2 += 1;
+                } else {
+                    counts.surface_roomcomm_v1 += 1;
+                }
             }
-            if message.signature.is_none() {
-                self.counts.messages_unsigned += 1;
-            } else if record.problems.is_empty() {
-                self.counts.agent_signatures += 1;
-            }
+            None if record.kind == Some(EventKind::MessagePosted) => counts.messages_unsigned += 1,
+            Some(_) | None => {}
         }
     }
 
