@@ -11,6 +11,7 @@ mod erasure;
 mod facades;
 mod kill;
 mod matrix;
+mod negotiation;
 mod pages;
 mod readme;
 mod rotate;

@@ -2,14 +2,18 @@
 
 use axum::body::Bytes;
 use memchr::memchr2;
-use minutebook_domain::ids::StreamId;
+use minutebook_domain::ids::{ClaimId, StreamId};
+use minutebook_domain::room::claims;
+use minutebook_domain::time::Timestamp;
 use minutebook_domain::{Event, EventKind, room};
 use minutebook_eventlog::format::envelope::Envelope;
 use minutebook_eventlog::store::Head;
+use minutebook_projections::threads::{HandshakeRow, RevisionRow};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::engine::Published;
+use crate::http::ledger::{HandshakeJson, RevisionJson};
 use crate::http::message::{MessageJson, Place};
 
 /// A record on the stream.
@@ -26,8 +30,23 @@ struct RecordJson<'a> {
     sseq: u64,
     cause: Option<u64>,
     body: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<MessageJson<'a>>,
+    #[serde(flatten)]
+    act: Option<ActJson<'a>>,
+}
+
+/// What was done, as the rooms dialect shows it elsewhere.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum ActJson<'a> {
+    Message(MessageJson<'a>),
+    Revision(RevisionJson<'a>),
+    Handshake(HandshakeJson<'a>),
+}
+
+/// Rows of the ledger as its event says them, for [`ActJson`] to borrow from.
+enum Row {
+    Revision(ClaimId, RevisionRow),
+    Handshake(u64, HandshakeRow),
 }
 
 /// A record's frame, made by whoever needs it first and shared by all.
@@ -44,18 +63,26 @@ fn render(record: &Published) -> Bytes {
         .body
         .as_deref()
         .and_then(|body| Event::decode(record.kind, body).ok());
-    let at = envelope
-        .as_ref()
-        .and_then(|e| minutebook_domain::time::Timestamp::parse(&e.at));
-    let message = match (&event, at) {
-        (Some(Event::Room(room::Event::MessagePosted(message))), Some(at)) => {
-            Some(MessageJson::of_event(
+    let at = envelope.as_ref().and_then(|e| Timestamp::parse(&e.at));
+    let row = match (&event, at) {
+        (Some(Event::Room(room::Event::Claim(event))), Some(at)) => {
+            Some(ledger_row(event, record.seq, at))
+        }
+        _ => None,
+    };
+    let act = match (&event, at, &row) {
+        (_, _, Some(Row::Revision(claim, row))) => {
+            Some(ActJson::Revision(RevisionJson::new(row, *claim)))
+        }
+        (_, _, Some(Row::Handshake(id, row))) => {
+            Some(ActJson::Handshake(HandshakeJson::new(*id, row)))
+        }
+        (Some(Event::Room(room::Event::MessagePosted(message))), Some(at), None) => {
+            let seq = record.seq;
+            Some(ActJson::Message(MessageJson::of_event(
                 message,
-                Place {
-                    seq: record.seq,
-                    at,
-                },
-            ))
+                Place { seq, at },
+            )))
         }
         _ => None,
     };
@@ -82,10 +109,24 @@ fn render(record: &Published) -> Bytes {
             .body
             .as_deref()
             .and_then(|body| serde_json::from_slice(body).ok()),
-        message,
+        act,
     };
     serde_json::to_writer(&mut data, &json).ok();
     frame(Some(record.seq), record.kind.name(), &data)
+}
+
+fn ledger_row(event: &claims::Event, seq: u64, at: Timestamp) -> Row {
+    match event {
+        claims::Event::Opened(event) => {
+            Row::Revision(event.claim, RevisionRow::of_opening(event, seq, at))
+        }
+        claims::Event::Revised(event) => {
+            Row::Revision(event.claim, RevisionRow::of_revision(event, seq, at))
+        }
+        claims::Event::HandshakeMade(event) => {
+            Row::Handshake(event.id, HandshakeRow::of_event(event, seq, at))
+        }
+    }
 }
 
 /// Whether nothing can come after this in its room's stream.

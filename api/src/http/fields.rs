@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 
 use super::json::{Document, JsonError, Value};
+use super::python::{QueryInt, parse_int};
 
 /// Most items of a list.
 pub const LIST_ITEMS_MAX: usize = 64;
@@ -53,6 +54,11 @@ const NOT_A_STRING: &str = "Input should be a valid string";
 const NOT_TEXT: &str =
     "Input should be a valid string, unable to parse raw data as a unicode string";
 const NOT_A_BOOL: &str = "Input should be a valid boolean";
+const NOT_AN_INTEGER: &str = "Input should be a valid integer";
+const FRACTION: &str = "Input should be a valid integer, got a number with a fractional part";
+/// A text that is no integer.
+pub const UNCLEAR_INTEGER: &str =
+    "Input should be a valid integer, unable to parse string as an integer";
 const UNCLEAR_BOOL: &str = "Input should be a valid boolean, unable to interpret input";
 
 /// An object's fields.
@@ -117,6 +123,39 @@ impl<'d, 'a> Fields<'d, 'a> {
         found.ok_or_else(|| Invalid::field(name, pattern(&words)))
     }
 
+    /// One of a few words that must be there.
+    pub fn word<const N: usize>(
+        &self,
+        name: &'static str,
+        words: [&'static str; N],
+    ) -> Result<usize, Invalid> {
+        if self.get(name).is_none() {
+            return Err(Invalid::field(name, REQUIRED));
+        }
+        self.choice(name, words)
+    }
+
+    /// An integer, or null, or absent. What no `i64` holds comes back as its end.
+    pub fn optional_integer(&self, name: &'static str) -> Result<Option<i64>, Invalid> {
+        let read = match self.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Int(value)) => Ok(*value),
+            Some(Value::HugeInt) => Ok(i64::MAX),
+            Some(Value::Bool(value)) => Ok(i64::from(*value)),
+            Some(Value::Float(value)) => int_of_float(*value),
+            Some(Value::Str(text)) => match parse_int(text) {
+                Some(QueryInt::Fits(value)) => Ok(value),
+                Some(QueryInt::TooBig) => Ok(i64::MAX),
+                Some(QueryInt::TooSmall) => Ok(i64::MIN),
+                None => Err(UNCLEAR_INTEGER),
+            },
+            Some(Value::Unpaired) => Err(UNCLEAR_INTEGER),
+            Some(Value::Array(_) | Value::Object(_)) => Err(NOT_AN_INTEGER),
+        };
+        read.map(Some)
+            .map_err(|problem| Invalid::field(name, problem))
+    }
+
     /// A bool, false when absent. Null is none.
     pub fn flag(&self, name: &'static str) -> Result<bool, Invalid> {
         let read = match self.get(name) {
@@ -155,6 +194,19 @@ pub fn refuse_unpaired(document: &Document<'_>) -> Result<(), Invalid> {
     document
         .unpaired
         .map_or(Ok(()), |at| Err(JsonError::Unpaired(at).into()))
+}
+
+/// A float counts when it is an integer; beyond any `i64` it is its end.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "saturates, which is what is wanted"
+)]
+fn int_of_float(value: f64) -> Result<i64, &'static str> {
+    if value.fract() == 0.0 {
+        Ok(value as i64)
+    } else {
+        Err(FRACTION)
+    }
 }
 
 fn bool_of_float(value: f64) -> Result<bool, &'static str> {
@@ -222,115 +274,5 @@ pub fn pattern(words: &[&str]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::json;
-    use super::*;
-
-    fn check(body: &str, read: impl Fn(&Fields<'_, '_>) -> Result<String, Invalid>) -> String {
-        let document = json::parse(body.as_bytes()).unwrap();
-        match Fields::of(&document).and_then(|fields| read(&fields)) {
-            Ok(seen) => seen,
-            Err(invalid) => invalid.to_string(),
-        }
-    }
-
-    fn text(body: &str) -> String {
-        check(body, |fields| fields.text("text", 1, 3).map(str::to_owned))
-    }
-
-    #[test]
-    fn strings_are_checked_with_the_peers_texts() {
-        assert_eq!(text("{}"), "text: Field required");
-        assert_eq!(text(r#"{"Text":"a"}"#), "text: Field required");
-        for other in ["1", "null", "[]", "{}", "true", "1.5"] {
-            let body = format!("{{\"text\":{other}}}");
-            assert_eq!(text(&body), "text: Input should be a valid string");
-        }
-        assert_eq!(
-            text(r#"{"text":""}"#),
-            "text: String should have at least 1 character"
-        );
-        assert_eq!(text(r#"{"text":"🧱🧱🧱"}"#), "🧱🧱🧱");
-        assert_eq!(
-            text(r#"{"text":"éééé"}"#),
-            "text: String should have at most 3 characters"
-        );
-        let lone =
-            "text: Input should be a valid string, unable to parse raw data as a unicode string";
-        assert_eq!(text(r#"{"text":"\ud800"}"#), lone);
-        assert_eq!(text("[]"), NOT_AN_OBJECT);
-        assert_eq!(text("null"), NOT_AN_OBJECT);
-    }
-
-    #[test]
-    fn null_and_absent_optional_strings_are_none() {
-        let read = |body: &str| {
-            check(body, |f| {
-                f.optional_text("d", 2).map(|text| format!("{text:?}"))
-            })
-        };
-        assert_eq!(read("{}"), "None");
-        assert_eq!(read(r#"{"d":null}"#), "None");
-        assert_eq!(read(r#"{"d":""}"#), "Some(\"\")");
-        assert_eq!(
-            read(r#"{"d":"abc"}"#),
-            "d: String should have at most 2 characters"
-        );
-    }
-
-    #[test]
-    fn bools_are_coerced_as_the_peer_does() {
-        let read = |v: &str| {
-            check(&format!("{{\"b\":{v}}}"), |f| {
-                f.flag("b").map(|b| b.to_string())
-            })
-        };
-        for yes in [
-            "true", "1", "1.0", "1e0", "\"yes\"", "\"YES\"", "\"On\"", "\"t\"", "\"y\"", "\"1\"",
-        ] {
-            assert_eq!(read(yes), "true", "{yes}");
-        }
-        for no in [
-            "false", "0", "0.0", "-0", "-0.0", "\"off\"", "\"f\"", "\"n\"", "\"0\"", "\"No\"",
-        ] {
-            assert_eq!(read(no), "false", "{no}");
-        }
-        for unclear in ["2", "-1", "\"\"", "\" true \"", "\"x\"", "\"1.0\""] {
-            assert_eq!(read(unclear), format!("b: {UNCLEAR_BOOL}"), "{unclear}");
-        }
-        for other in ["null", "0.5", "[]", "{}", "99999999999999999999999"] {
-            assert_eq!(read(other), format!("b: {NOT_A_BOOL}"), "{other}");
-        }
-    }
-
-    #[test]
-    fn choices_name_their_pattern() {
-        let read = |v: &str| {
-            let body = format!("{{\"m\":{v}}}");
-            check(&body, |f| {
-                f.choice("m", ["standard", "premium"])
-                    .map(|i| i.to_string())
-            })
-        };
-        let pattern = "m: String should match pattern '^(standard|premium)$'";
-        assert_eq!(read("\"premium\""), "1");
-        assert_eq!(read("\"Premium\""), pattern);
-        assert_eq!(read("\"standard\\n\""), pattern);
-        assert_eq!(read("\"\""), pattern);
-        assert_eq!(read("null"), "m: Input should be a valid string");
-    }
-
-    #[test]
-    fn lists_hold_strings_up_to_their_limit() {
-        let read = |v: &str| {
-            check(&format!("{{\"l\":{v}}}"), |f| {
-                f.words("l").map(|w| w.join("+"))
-            })
-        };
-        assert_eq!(read("[\"a\",\"b\"]"), "a+b");
-        assert_eq!(read("\"a\""), "l: Input should be a valid list");
-        assert_eq!(read("[1]"), "l: Input should be a valid string");
-        let long = format!("[{}]", vec!["\"a\""; LIST_ITEMS_MAX + 1].join(","));
-        assert_eq!(read(&long), "l: List should have at most 64 items");
-    }
-}
+#[path = "fields_tests.rs"]
+mod tests;

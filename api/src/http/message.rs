@@ -38,6 +38,10 @@ pub struct MessageJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub ts_iso: Option<Cow<'a, str>>,
+    /// Which bytes were signed: `roomcomm-v1` or `minutebook-v2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub surface: Option<Cow<'a, str>>,
     /// Whether the key was enrolled for this agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_enrolled: Option<bool>,
@@ -75,6 +79,7 @@ impl<'a> MessageJson<'a> {
             signature_hex: signature.map(|signature| signature.sig.as_str().into()),
             memory_root: message.memory_root.as_deref().map(Cow::from),
             ts_iso: signature.map(|signature| signature.ts_iso.as_str().into()),
+            surface: signature.map(|signature| signature.surface.as_str().into()),
             key_enrolled: signature.map(|signature| signature.enrolled),
             uuid: Some(message.id),
             log_seq: place.seq,
@@ -86,11 +91,13 @@ impl<'a> MessageJson<'a> {
     /// A message as its row says it.
     pub fn of_row(message: Message) -> Self {
         let row = message.row;
-        let (mut pubkey, mut sig, mut ts_iso, mut enrolled) = (None, None, None, None);
+        let (mut pubkey, mut sig, mut ts_iso) = (None, None, None);
+        let (mut surface, mut enrolled) = (None, None);
         if let Some(signature) = row.signature {
             pubkey = Some(signature.pubkey.into());
             sig = Some(signature.sig.into());
             ts_iso = Some(signature.ts_iso.into());
+            surface = Some(signature.surface.into());
             enrolled = Some(signature.is_enrolled);
         }
         Self {
@@ -102,6 +109,7 @@ impl<'a> MessageJson<'a> {
             signature_hex: sig,
             memory_root: row.memory_root.map(Cow::from),
             ts_iso,
+            surface,
             key_enrolled: enrolled,
             uuid: (!row.is_erased).then_some(row.id),
             log_seq: row.seq,
@@ -121,6 +129,7 @@ impl<'a> MessageJson<'a> {
             signature_hex: None,
             memory_root: None,
             ts_iso: None,
+            surface: None,
             key_enrolled: None,
             uuid: None,
             log_seq: place.seq,

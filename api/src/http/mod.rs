@@ -17,6 +17,7 @@ pub mod fields;
 pub mod health;
 pub mod idempotency;
 pub mod json;
+pub mod ledger;
 pub mod limit;
 pub mod message;
 pub mod metrics;

@@ -10,15 +10,12 @@ use std::borrow::Cow;
 use minutebook_domain::ids::RoomId;
 
 use super::app::parse_room_id;
-use super::fields::{Invalid, pattern};
+use super::fields::{Invalid, UNCLEAR_INTEGER as NOT_AN_INTEGER, pattern};
 use super::python::{QueryInt, parse_int};
 use crate::error::{ApiError, ErrorCode};
 
 /// Most of an unknown parameter's name that is shown.
 const NAME_CHARS_SHOWN: usize = 40;
-
-const NOT_AN_INTEGER: &str =
-    "Input should be a valid integer, unable to parse string as an integer";
 
 /// A raw query.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use minutebook_domain::ids::RoomId;
 use minutebook_projections::history::MessageRow;
 use minutebook_projections::rooms::RoomRow;
-use minutebook_projections::{HistoryView, ProjectionError, RoomsView};
+use minutebook_projections::{HistoryView, ProjectionError, RoomsView, ThreadsView};
 
 use super::app::App;
 use crate::error::{ApiError, ErrorCode};
@@ -44,6 +44,15 @@ impl App {
             }
         }
         Ok(low)
+    }
+
+    /// Reads claim threads.
+    pub fn threads<T>(
+        &self,
+        read: impl FnOnce(ThreadsView<'_>) -> Result<T, ProjectionError>,
+    ) -> Result<T, ApiError> {
+        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().threads);
+        Ok(read(ThreadsView::new(&rows))?)
     }
 
     /// A room, for a caller who has its id.

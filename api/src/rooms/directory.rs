@@ -55,7 +55,7 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
         description,
         dialect: Dialect::Rooms,
         is_public: new.is_public,
-        confirmations_needed: None,
+        confirmations_needed: new.confirmations_needed,
         message_limit: Some(write.app.config.messages_per_room).filter(|limit| *limit > 0),
         name: None,
         protocol_mode: new.mode,

@@ -112,11 +112,11 @@ async fn post(write: &Write, new: &NewMessage, id: RoomId) -> Result<Written, Ap
                 signature_hex,
                 ts_iso,
             } = signed;
-            Some(MessageSignature::from_client(
-                pubkey_hex,
-                signature_hex,
-                ts_iso,
-            ))
+            let signature = MessageSignature::from_client(pubkey_hex, signature_hex, ts_iso);
+            Some(match new.signing.surface {
+                Some(surface) => signature.with_surface(surface),
+                None => signature,
+            })
         }
     };
     let memory_root = new.memory_root.clone();

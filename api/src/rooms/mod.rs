@@ -6,6 +6,7 @@
 //! * A write is answered after it is durable, with its log seq.
 
 mod arbiter;
+mod claims;
 mod directory;
 mod keys;
 mod manage;
@@ -20,7 +21,7 @@ use crate::http::routes::Routes;
 
 /// The table of routes.
 pub fn routes(routes: Routes) -> Routes {
-    routes
+    claims::routes(routes)
         .with(routes!(directory::open_room))
         .with(routes!(directory::list_rooms))
         .with(routes!(directory::room_info))

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use minutebook_domain::ids::RoomId;
+use minutebook_projections::threads::LedgerAct;
 use minutebook_verifier::{
     Code, Finding, NotProven, Options, Policy, Report, Tool, Verdict, VerifyError,
 };
@@ -41,11 +42,15 @@ struct VerdictJson<'a> {
     log: LogJson<'a>,
 }
 
-/// The peer's summary. Revisions and handshakes are counted when rooms have them.
+/// The peer's summary, and which bytes agents signed.
 #[derive(Serialize, ToSchema)]
 struct DetailsJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision_id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handshake_id: Option<u64>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<&'a str>,
     messages_checked: u64,
@@ -55,6 +60,21 @@ struct DetailsJson<'a> {
     handshakes_checked: u64,
     handshakes_signed: u64,
     arbiter_pubkey: String,
+    /// Revisions that agents signed.
+    revisions_signed: u64,
+    /// How many signatures, of all acts, cover which bytes.
+    surfaces: SurfacesJson,
+}
+
+/// Agents' signatures by what they cover.
+#[derive(Serialize, ToSchema)]
+struct SurfacesJson {
+    /// The seed's bytes, which name no room and no agent.
+    #[serde(rename = "roomcomm-v1")]
+    roomcomm_v1: u64,
+    /// Bytes that name all of it.
+    #[serde(rename = "minutebook-v2")]
+    minutebook_v2: u64,
 }
 
 /// The log the room was checked against.
@@ -89,14 +109,14 @@ pub(super) async fn verify_room(State(app): State<Shared>, request: Request) -> 
         // Kept until the work is done, also when nobody waits for it any more.
         let _turn = turn;
         let report = check(app, id)?;
-        let message_id = match refuted(&report).and_then(|finding| finding.seq) {
-            Some(seq) => message_at(app, id, seq)?,
+        let act = match refuted(&report).and_then(|finding| finding.seq) {
+            Some(seq) => act_at(app, id, seq)?,
             None => None,
         };
-        Ok((report, message_id))
+        Ok((report, act))
     });
-    let (report, message_id) = checked.await?;
-    answer(&app, &report, message_id)
+    let (report, act) = checked.await?;
+    answer(&app, &report, act)
 }
 
 /// A verification costs as much as the room is long, and anybody may ask for one: one runs, a few
@@ -158,16 +178,26 @@ fn refuted(report: &Report) -> Option<&Finding> {
     findings.find(|finding| finding.name.verdict() == Verdict::Refuted)
 }
 
-fn answer(app: &App, report: &Report, message_id: Option<u64>) -> Reply {
+fn answer(app: &App, report: &Report, act: Option<Act>) -> Reply {
+    let counts = &report.counts;
+    let id = |of: fn(Act) -> Option<u64>| act.and_then(of);
     let details = DetailsJson {
-        message_id,
-        kind: refuted(report).map(|finding| type_of(finding.name)),
-        messages_checked: report.counts.messages,
-        messages_signed: report.counts.agent_signatures,
-        revisions_checked: 0,
+        message_id: id(Act::message),
+        revision_id: id(Act::revision),
+        handshake_id: id(Act::handshake),
+        kind: refuted(report).map(|finding| type_of(finding, act)),
+        messages_checked: counts.messages,
+        messages_signed: counts.agent_signatures,
+        revisions_checked: counts.revisions,
+        // Every entry of this server has been sealed from the first on.
         revisions_pre_pcis: 0,
-        handshakes_checked: 0,
-        handshakes_signed: 0,
+        handshakes_checked: counts.handshakes,
+        handshakes_signed: counts.handshakes_signed,
+        revisions_signed: counts.revisions_signed,
+        surfaces: SurfacesJson {
+            roomcomm_v1: counts.surface_roomcomm_v1,
+            minutebook_v2: counts.surface_minutebook_v2,
+        },
         arbiter_pubkey: hex::encode(app.engine.vkey().public_key()),
     };
     let log = LogJson {
@@ -188,19 +218,66 @@ fn answer(app: &App, report: &Report, message_id: Option<u64>) -> Reply {
     reply::json(StatusCode::OK, &answer)
 }
 
-/// A finding's name, in the peer's words where it has any.
-fn type_of(code: Code) -> &'static str {
-    if code == Code::AgentSignatureInvalid {
-        return "invalid_message_signature";
-    }
-    code.name()
+/// What a finding is about, as far as the dialect has a number for it.
+#[derive(Clone, Copy)]
+enum Act {
+    Message(u64),
+    Revision(u64),
+    Handshake(u64),
 }
 
-/// The `n` of the message whose event is this one.
-fn message_at(app: &App, id: RoomId, seq: u64) -> Result<Option<u64>, ApiError> {
+impl Act {
+    fn message(self) -> Option<u64> {
+        match self {
+            Self::Message(n) => Some(n),
+            Self::Revision(_) | Self::Handshake(_) => None,
+        }
+    }
+
+    fn revision(self) -> Option<u64> {
+        match self {
+            Self::Revision(id) => Some(id),
+            Self::Message(_) | Self::Handshake(_) => None,
+        }
+    }
+
+    fn handshake(self) -> Option<u64> {
+        match self {
+            Self::Handshake(id) => Some(id),
+            Self::Message(_) | Self::Revision(_) => None,
+        }
+    }
+}
+
+/// A finding's name, in the peer's words where it has any.
+fn type_of(finding: &Finding, act: Option<Act>) -> &'static str {
+    match (finding.rule, act) {
+        (Some("ledger_chain_broken" | "ledger_out_of_order"), _) => "broken_chain",
+        (Some("ledger_hash_wrong"), _) => "tampered_revision_payload",
+        (Some("ledger_arbiter_invalid" | "ledger_key_wrong"), _) => "invalid_arbiter_signature",
+        (_, Some(Act::Revision(_))) if finding.name == Code::AgentSignatureInvalid => {
+            "invalid_agent_revision_signature"
+        }
+        (_, Some(Act::Handshake(_))) if finding.name == Code::AgentSignatureInvalid => {
+            "invalid_handshake_signature"
+        }
+        _ if finding.name == Code::AgentSignatureInvalid => "invalid_message_signature",
+        _ => finding.name.name(),
+    }
+}
+
+/// The act whose event is this one.
+fn act_at(app: &App, id: RoomId, seq: u64) -> Result<Option<Act>, ApiError> {
     let n = app.first_message(id, |row| row.seq < seq)?;
     let message = app.history(|history| history.message(id, n))?;
-    Ok(message.filter(|message| message.row.seq == seq).map(|_| n))
+    if message.is_some_and(|message| message.row.seq == seq) {
+        return Ok(Some(Act::Message(n)));
+    }
+    let found = app.threads(|threads| threads.act_at(id, seq))?;
+    Ok(found.map(|found| match found {
+        LedgerAct::Revision(id) => Act::Revision(id),
+        LedgerAct::Handshake(id) => Act::Handshake(id),
+    }))
 }
 
 /// A bundle as something to read, made while it is read.

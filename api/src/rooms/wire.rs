@@ -2,9 +2,11 @@
 
 use minutebook_domain::Rejection;
 use minutebook_domain::limits::{
-    AGENT_NAME_CHARS_MAX, MEMORY_ROOT_CHARS_MAX, ROOM_DESCRIPTION_CHARS_MAX, TS_ISO_BYTES_MAX,
+    AGENT_NAME_CHARS_MAX, CONFIRMATIONS_NEEDED_MAX, MEMORY_ROOT_CHARS_MAX,
+    ROOM_DESCRIPTION_CHARS_MAX, TS_ISO_BYTES_MAX,
 };
-use minutebook_domain::room::{Opened, ProtocolMode};
+use minutebook_domain::room::{CONFIRMATIONS_NEEDED, Opened, ProtocolMode};
+use minutebook_domain::signature::{SURFACE_MINUTEBOOK_V2, SURFACE_ROOMCOMM_V1};
 use minutebook_domain::text::AgentName;
 use minutebook_domain::time::Timestamp;
 use minutebook_projections::rooms::RoomRow;
@@ -17,14 +19,16 @@ use crate::http::fields::{Fields, Invalid};
 use crate::http::message::MessageJson;
 use crate::http::{python, views};
 
+/// Longest name of a surface worth comparing.
+const SURFACE_CHARS_MAX: usize = 100;
 /// Longest message of this dialect, in code points.
 pub(super) const TEXT_CHARS_MAX: usize = 10_000;
 
 /// The peer's texts about signatures.
 pub(super) const SIGN_TOGETHER: &str =
     "when signing, provide pubkey_hex + signature_hex + ts_iso together";
-const BAD_PUBKEY: &str = "pubkey_hex must be 64 hex chars";
-const BAD_SIGNATURE: &str = "signature_hex must be 128 hex chars";
+pub(super) const BAD_PUBKEY: &str = "pubkey_hex must be 64 hex chars";
+pub(super) const BAD_SIGNATURE: &str = "signature_hex must be 128 hex chars";
 pub(super) const TS_UNREADABLE: &str = "ts_iso is not a valid ISO-8601 timestamp";
 pub(super) const TS_OUTSIDE: &str = "ts_iso is more than 5 minutes from server clock";
 const NOT_VERIFIED: &str =
@@ -43,6 +47,8 @@ pub(super) struct NewRoomBody {
     protocol_mode: Option<String>,
     /// Who opens it: the record's actor. Ours; `anonymous` by default.
     agent_id: Option<String>,
+    /// Confirmations by others that make a thread's value agreed, 1 to 16. Ours; 2 by default.
+    confirmations_needed: Option<u8>,
 }
 
 /// A room to open.
@@ -51,6 +57,8 @@ pub(super) struct NewRoom {
     pub(super) is_public: bool,
     pub(super) mode: ProtocolMode,
     pub(super) agent: Option<String>,
+    /// None for the default.
+    pub(super) confirmations_needed: Option<u8>,
 }
 
 impl NewRoom {
@@ -59,6 +67,7 @@ impl NewRoom {
         let is_public = fields.flag("is_public")?;
         let mode = fields.choice("protocol_mode", ["standard", "premium"])?;
         let agent = fields.optional_text("agent_id", AGENT_NAME_CHARS_MAX)?;
+        let needed = confirmations(fields)?;
         Ok(Self {
             description: python::strip(description.unwrap_or_default()).to_owned(),
             is_public,
@@ -68,8 +77,43 @@ impl NewRoom {
                 ProtocolMode::Premium
             },
             agent: agent.map(str::to_owned),
+            confirmations_needed: Some(needed).filter(|needed| *needed != CONFIRMATIONS_NEEDED),
         })
     }
+}
+
+fn confirmations(fields: &Fields<'_, '_>) -> Result<u8, Invalid> {
+    let field = "confirmations_needed";
+    let max = CONFIRMATIONS_NEEDED_MAX;
+    match fields.optional_integer(field)? {
+        None => Ok(CONFIRMATIONS_NEEDED),
+        Some(value) if value < 1 => Err(Invalid::field(
+            field,
+            "Input should be greater than or equal to 1",
+        )),
+        Some(value) => u8::try_from(value)
+            .ok()
+            .filter(|value| *value <= max)
+            .ok_or_else(|| {
+                Invalid::field(
+                    field,
+                    format!("Input should be less than or equal to {max}"),
+                )
+            }),
+    }
+}
+
+/// Which bytes were signed; none when it is left open.
+pub(super) fn surface(fields: &Fields<'_, '_>) -> Result<Option<&'static str>, Invalid> {
+    if fields
+        .optional_text("surface", SURFACE_CHARS_MAX)?
+        .is_none()
+    {
+        return Ok(None);
+    }
+    let words = [SURFACE_ROOMCOMM_V1, SURFACE_MINUTEBOOK_V2];
+    let found = fields.choice("surface", words)?;
+    Ok(words.get(found).copied())
 }
 
 /// Body of `POST /api/rooms/{id}/messages`.
@@ -86,8 +130,11 @@ pub(super) struct NewMessageBody {
     ts_iso: Option<String>,
     /// 64 hex digits.
     pubkey_hex: Option<String>,
-    /// 128 hex digits: Ed25519 over text, `ts_iso`, room UUID and `memory_root`, concatenated.
+    /// 128 hex digits: Ed25519 over text, `ts_iso`, room UUID and `memory_root`, concatenated, or
+    /// over the `minutebook-v2` bytes.
     signature_hex: Option<String>,
+    /// `roomcomm-v1` (default) or `minutebook-v2`. Ours.
+    surface: Option<String>,
     /// Up to 128 code points.
     memory_root: Option<String>,
 }
@@ -106,6 +153,7 @@ pub(super) struct Signing {
     pub(super) ts_iso: Option<String>,
     pub(super) pubkey_hex: Option<String>,
     pub(super) signature_hex: Option<String>,
+    pub(super) surface: Option<&'static str>,
 }
 
 /// The three fields that sign a message, present and well spelled.
@@ -125,10 +173,12 @@ impl NewMessage {
         let pubkey_hex = owned(fields.optional_text("pubkey_hex", usize::MAX)?);
         let signature_hex = owned(fields.optional_text("signature_hex", usize::MAX)?);
         let memory_root = owned(fields.optional_text("memory_root", MEMORY_ROOT_CHARS_MAX)?);
+        let surface = surface(fields)?;
         let signing = Signing {
             ts_iso,
             pubkey_hex,
             signature_hex,
+            surface,
         };
         Ok(Self {
             agent_id,
@@ -168,7 +218,7 @@ impl Signing {
     }
 }
 
-fn is_hex(text: &str, digits: usize) -> bool {
+pub(super) fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
@@ -229,6 +279,7 @@ pub(super) struct OpenedJson<'a> {
     is_public: bool,
     protocol_mode: &'static str,
     message_limit: Option<u64>,
+    confirmations_needed: u8,
     log_seq: u64,
 }
 
@@ -247,6 +298,7 @@ impl<'a> OpenedJson<'a> {
             is_public: opened.is_public,
             protocol_mode: mode_name(opened.protocol_mode),
             message_limit: opened.message_limit,
+            confirmations_needed: opened.confirmations_needed.unwrap_or(CONFIRMATIONS_NEEDED),
             log_seq: place.seq,
         }
     }
@@ -267,6 +319,7 @@ pub(super) struct RoomJson<'a> {
     last_activity_at: Option<String>,
     agent_count: u64,
     member_count: u64,
+    confirmations_needed: u8,
     log_seq: u64,
 }
 
@@ -285,6 +338,7 @@ impl<'a> RoomJson<'a> {
             last_activity_at: row.last_message_at.map(Timestamp::to_seconds_text),
             agent_count: row.agent_count,
             member_count: row.member_count,
+            confirmations_needed: row.confirmations_needed,
             log_seq: row.last_seq,
         }
     }
@@ -301,6 +355,7 @@ pub(super) struct ListedJson<'a> {
     message_count: u64,
     agent_count: u64,
     protocol_mode: &'static str,
+    confirmations_needed: u8,
 }
 
 impl<'a> ListedJson<'a> {
@@ -315,6 +370,7 @@ impl<'a> ListedJson<'a> {
             message_count: row.message_count,
             agent_count: row.agent_count,
             protocol_mode: mode_name(row.mode),
+            confirmations_needed: row.confirmations_needed,
         }
     }
 }

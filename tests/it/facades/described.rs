@@ -17,6 +17,7 @@ impl Operation {
         let path = self.path.replace("/keys/{id}", "/keys/k_0123456789abcdef");
         path.replace("{id}", room)
             .replace("{n}", "1")
+            .replace("{cid}", "00000000-0000-0000-0000-000000000000")
             .replace("{seq}", "1")
             .replace("{name}", "alice")
             .replace("{path}", "0/000.p/1")
@@ -45,7 +46,7 @@ fn describe(here: &Here) -> (Value, Vec<Operation>) {
             });
         }
     }
-    assert_eq!(operations.len(), 30);
+    assert_eq!(operations.len(), 37);
     (document, operations)
 }
 
@@ -151,5 +152,5 @@ fn every_example_is_a_request_the_server_takes() {
             assert!(operation.answers(&answer.status.to_string()), "{title}");
         }
     }
-    assert_eq!(bodies, 12);
+    assert_eq!(bodies, 15);
 }

@@ -341,3 +341,25 @@ fn a_revoked_key_ends_the_streams_it_opened() {
         assert_eq!(stream.next(), None);
     }
 }
+
+#[test]
+fn acts_of_the_ledger_come_as_the_objects_of_the_listings() {
+    let here = Here::start();
+    let deal = super::claims::Deal::new(&here);
+    let mut stream = Stream::open(&here, &format!("?room_id={}&since=2", deal.room), &[]);
+    stream.event();
+    let claim = deal.open("alice", "price", "$8");
+    deal.revise(&claim, "bob", "confirm", "$8");
+    assert_eq!(deal.shake_hands("bob", &deal.context_hash()).status, 201);
+    let revisions = deal.get(&format!("/claims/{claim}/revisions")).json();
+    let handshakes = deal.get("/handshakes").json();
+    for (kind, field, shown) in [
+        ("room.claim_opened", "revision", &revisions[0]),
+        ("room.claim_revised", "revision", &revisions[1]),
+        ("room.handshake_made", "handshake", &handshakes[0]),
+    ] {
+        let block = stream.event();
+        assert_eq!(block.event, kind);
+        assert_eq!(&block.json()[field], shown, "{kind}");
+    }
+}

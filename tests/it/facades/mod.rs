@@ -10,6 +10,10 @@ mod gate;
 mod here;
 
 mod audit;
+mod claims;
+mod claims_chain;
+mod claims_signed;
+mod claims_status;
 mod described;
 mod events;
 mod hostile;

@@ -15,7 +15,7 @@ fn a_room_is_opened_listed_and_shown_as_the_peer_does() {
         format!(
             r#"{{"uuid":"<uuid>","url":"http://{addr}/<uuid>","description":"Négociation 🧱","#
         ) + r#""created_at":"<seconds>","is_public":true,"protocol_mode":"standard","#
-            + r#""message_limit":1000,"log_seq":2}"#
+            + r#""message_limit":1000,"confirmations_needed":2,"log_seq":2}"#
     );
     let room = opened.json()["uuid"].as_str().unwrap().to_owned();
     let shown = here.get(&format!("/api/rooms/{room}"));
@@ -25,7 +25,7 @@ fn a_room_is_opened_listed_and_shown_as_the_peer_does() {
             r#"{"uuid":"<uuid>","description":"Négociation 🧱","created_at":"<seconds>","#,
             r#""message_count":0,"is_public":true,"protocol_mode":"standard","name":null,"#,
             r#""is_closed":false,"message_limit":1000,"last_activity_at":null,"#,
-            r#""agent_count":0,"member_count":0,"log_seq":2}"#
+            r#""agent_count":0,"member_count":0,"confirmations_needed":2,"log_seq":2}"#
         )
     );
     here.post(&room, "alice", "hi");
@@ -35,7 +35,7 @@ fn a_room_is_opened_listed_and_shown_as_the_peer_does() {
         format!(r#"{{"rooms":[{{"uuid":"<uuid>","url":"http://{addr}/<uuid>","#)
             + r#""description":"Négociation 🧱","created_at":"<seconds>","#
             + r#""last_activity_at":"<seconds>","message_count":1,"agent_count":1,"#
-            + r#""protocol_mode":"standard"}],"total":1}"#
+            + r#""protocol_mode":"standard","confirmations_needed":2}],"total":1}"#
     );
 }
 
