@@ -37,6 +37,7 @@ struct HomePage {
     problem: Option<String>,
     description: String,
     is_public: bool,
+    is_for_two: bool,
 }
 
 impl HomePage {
@@ -48,6 +49,7 @@ impl HomePage {
             problem: None,
             description: String::new(),
             is_public: false,
+            is_for_two: false,
         }
     }
 }
@@ -61,6 +63,8 @@ pub(super) async fn home(State(app): State<Shared>) -> Reply {
 struct Filled {
     description: String,
     is_public: bool,
+    /// None is the rules' own number.
+    confirmations_needed: Option<u8>,
     key: String,
 }
 
@@ -73,6 +77,7 @@ impl Filled {
             // A form sends every line break as two characters.
             description: field("description").replace("\r\n", "\n"),
             is_public: field("is_public") == "true",
+            confirmations_needed: (field("confirmations_needed") == "1").then_some(1),
             key: field("api_key").trim().to_owned(),
         }
     }
@@ -112,7 +117,7 @@ async fn open(app: &App, parts: &mut Parts, filled: &Filled) -> Result<RoomId, A
         .map_err(too_many)?;
     let id = RoomId::new(Uuid::new_v4());
     let opened = Opened {
-        confirmations_needed: None,
+        confirmations_needed: filled.confirmations_needed,
         description,
         dialect: Dialect::Rooms,
         is_public: filled.is_public,
@@ -169,6 +174,7 @@ fn refused(app: &App, filled: Filled, error: &ApiError) -> Reply {
         problem: Some(error.detail.clone().into_owned()),
         description: filled.description,
         is_public: filled.is_public,
+        is_for_two: filled.confirmations_needed.is_some(),
         ..HomePage::new(app)
     };
     let status = StatusCode::from_u16(error.code.status());

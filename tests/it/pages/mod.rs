@@ -1,5 +1,6 @@
 //! The pages in a real browser, and the documents as agents get them.
 
+mod agreed;
 mod browser;
 mod documents;
 mod live;
