@@ -124,9 +124,7 @@ impl<'a> Build<'a> {
         };
         let mut gathered = 0;
         each_fact(&*access.reader, from + 1, until, |page| {
-            for target in &mut self.targets {
-                target.fold_page(access, page)?;
-            }
+            side_by_side(&mut self.targets, |target| target.fold_page(access, page))?;
             let seq = page.last().map_or(0, |fact| fact.seq);
             gathered += page.iter().map(|fact| fact.body_bytes).sum::<usize>();
             gathered += page.len() * EVENT_BYTES;
@@ -146,20 +144,15 @@ impl<'a> Build<'a> {
 
     /// Writes what was folded up to here, with its marks.
     fn write(&mut self, seq: u64) -> Result<(), GenerationError> {
-        let maintenance = &self.access.maintenance;
+        let access = self.access;
+        side_by_side(&mut self.targets, |target| target.fill(access, seq))?;
         let mut all = Vec::new();
         for target in self.targets.iter_mut().filter(|one| one.position < seq) {
-            let mut ops = target.flush()?;
-            if target.is_filled {
-                ops.push(target.fill_mark(Some(seq)));
-                maintenance.fill_space(ops)?;
-            } else {
-                all.append(&mut ops);
-                all.push(position_op(self.meta, target.position_key.clone(), seq));
-            }
+            all.append(&mut target.flush()?);
+            all.push(position_op(self.meta, target.position_key.clone(), seq));
             target.position = seq;
         }
-        Ok(maintenance.append_rows(all)?)
+        Ok(access.maintenance.append_rows(all)?)
     }
 
     /// Moves the marks of what was filled to where the others are.
@@ -174,7 +167,42 @@ impl<'a> Build<'a> {
     }
 }
 
+/// The same for every target, each but the first on a thread of its own: no target reads what
+/// another one writes. The first error in their order counts.
+fn side_by_side(
+    targets: &mut [Target],
+    act: impl Fn(&mut Target) -> Result<(), GenerationError> + Sync,
+) -> Result<(), GenerationError> {
+    let Some((first, others)) = targets.split_first_mut() else {
+        return Ok(());
+    };
+    let act = &act;
+    std::thread::scope(|scope| {
+        let spawn = |target| scope.spawn(move || act(target));
+        let others: Vec<_> = others.iter_mut().map(spawn).collect();
+        let mine = act(first);
+        let joined = others.into_iter().map(|thread| {
+            let panicked = |panic| std::panic::resume_unwind(panic);
+            thread.join().unwrap_or_else(panicked)
+        });
+        // All are waited for, whatever the first one says.
+        joined.fold(mine, Result::and)
+    })
+}
+
 impl Target {
+    /// Writes its rows if they are filled in.
+    fn fill(&mut self, access: &Access, seq: u64) -> Result<(), GenerationError> {
+        if !self.is_filled || self.position >= seq {
+            return Ok(());
+        }
+        let mut ops = self.flush()?;
+        ops.push(self.fill_mark(Some(seq)));
+        access.maintenance.fill_space(ops)?;
+        self.position = seq;
+        Ok(())
+    }
+
     fn fold_page(&mut self, access: &Access, page: &[OwnedFact]) -> Result<(), GenerationError> {
         let kind = self.kind;
         let rows = SpaceRows::new(&*access.reader, self.space);
