@@ -86,19 +86,22 @@ fn key_may(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Result<(), Reject
     }
 }
 
-/// Whether a key that is bound to this agent may say so: in rooms under that name only, and a key
-/// it issues is bound as it is itself, or it would speak as anybody by way of that.
+/// Whether a key that is bound to this agent may say so: in rooms under that name only. A key it
+/// issues is bound as it is itself, and the public keys it enrols are that agent's, or it would
+/// speak as anybody by way of those.
 fn is_of(bound: &AgentName, what: &What<'_>) -> bool {
     match what {
         What::Present(Event::Room(event)) => event.agent().is_none_or(|agent| agent == bound),
         What::Present(Event::Keys(keys::Event::ApiKeyIssued(issued))) => {
             issued.agent.as_ref() == Some(bound)
         }
+        What::Present(Event::Keys(keys::Event::AgentKeyEnrolled(enrolled))) => {
+            enrolled.agent == *bound
+        }
         What::Present(Event::Keys(
             keys::Event::LogOpened(_)
             | keys::Event::KeyRotated(_)
             | keys::Event::ApiKeyRevoked(_)
-            | keys::Event::AgentKeyEnrolled(_)
             | keys::Event::AgentKeyRevoked(_),
         ))
         | What::Erased(_) => true,

@@ -96,6 +96,10 @@ pub(crate) mod tests {
             "but for itself only":
                 holding(Some("bob"), Scope::Agent)
                 => key(1, enrol("alice", 7)) => refused(needs(Scope::Operator));
+            "an operator that is bound to an agent neither for another":
+                holding(Some("bob"), Scope::Operator)
+                => key(1, enrol("alice", 7))
+                => refused(Rejection::KeyBoundToAgent { agent: name("bob") });
             "and only if it is the agent's own":
                 holding(None, Scope::Agent)
                 => key(1, enrol("alice", 7)) => refused(needs(Scope::Operator));
