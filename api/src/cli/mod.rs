@@ -32,7 +32,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use failure::{Exit, Failure};
 pub use terminal::Terminal;
 
-const EXAMPLES: &str = "\
+const AFTER_HELP: &str = "\
 Exit codes:
   0   done
   1   it could not be done; `bisect`: it never holds
@@ -54,7 +54,7 @@ Examples:
     version,
     propagate_version = true,
     max_term_width = 100,
-    after_help = EXAMPLES
+    after_help = AFTER_HELP
 )]
 struct Cli {
     #[command(flatten)]

@@ -97,8 +97,8 @@ pub fn read(path: &Path) -> Result<Option<[u8; 32]>, KeyFileError> {
 pub fn create(path: &Path, seed: &[u8; 32]) -> Result<(), KeyFileError> {
     let draft = beside(path, &format!(".partial-{}", std::process::id()));
     let write = || -> std::io::Result<()> {
-        write_draft(&draft, seed)?;
-        let placed = place(&draft, path);
+        let placed = write_draft(&draft, seed).and_then(|()| place(&draft, path));
+        // Whatever came of it, the draft is a copy of the key.
         match fs::remove_file(&draft) {
             Err(error) if error.kind() != ErrorKind::NotFound => placed.and(Err(error))?,
             Ok(()) | Err(_) => placed?,
@@ -113,7 +113,7 @@ pub fn create(path: &Path, seed: &[u8; 32]) -> Result<(), KeyFileError> {
 
 fn write_draft(draft: &Path, seed: &[u8; 32]) -> std::io::Result<()> {
     match fs::remove_file(draft) {
-        // Of a process that had our number and died.
+        // Of a process that died over it.
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
@@ -171,17 +171,12 @@ pub fn may_retire(path: &Path, epoch: u64) -> Result<(), KeyFileError> {
 pub fn write_next(path: &Path, seed: &[u8; 32]) -> Result<(), KeyFileError> {
     let draft = beside(path, ".next.partial");
     let next = next_path(path);
-    let io = |source| KeyFileError::Io {
-        path: next.clone(),
-        source,
+    let write = || -> std::io::Result<()> {
+        write_draft(&draft, seed)?;
+        fs::rename(&draft, &next)?;
+        sync_folder(path)
     };
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
-        Ok(()) | Err(_) => {}
-    }
-    create(&draft, seed)?;
-    fs::rename(&draft, &next).map_err(io)?;
-    sync_folder(path).map_err(io)
+    write().map_err(|source| KeyFileError::Io { path: next, source })
 }
 
 /// Gives the key of this epoch up, and makes the next one the key. May be repeated after a crash.

@@ -21,12 +21,26 @@ pub struct Submission {
     pub cause: Option<u64>,
 }
 
+/// Subject, value and quote of a claim at their longest, four bytes a code point.
+const CLAIM_TEXT_BYTES_MAX: usize = 4 * (200 + 500 + 300);
+
 impl Submission {
     /// How much memory it takes until it is answered, roughly: only texts make a difference.
     pub(super) fn weight(&self) -> usize {
         let text = match self.command.get() {
             Command::Room(_, room::Command::PostMessage(message)) => message.text.as_str().len(),
-            Command::Room(..) | Command::Keys(_) => 0,
+            Command::Room(_, room::Command::Claim(_)) => CLAIM_TEXT_BYTES_MAX,
+            Command::Room(
+                _,
+                room::Command::Open(_)
+                | room::Command::Rename(_)
+                | room::Command::Join(_)
+                | room::Command::Leave(_)
+                | room::Command::EraseBodies(_)
+                | room::Command::Close(_)
+                | room::Command::Erase(_),
+            )
+            | Command::Keys(_) => 0,
         };
         // The text is held three times: in the command, in the record and in a row.
         SUBMISSION_BYTES + 3 * text
