@@ -127,17 +127,12 @@ impl Channels {
         }
     }
 
-    /// Wakes every follower to look at the log itself: for records nobody was handed.
-    pub(super) fn wake_all(&self) {
-        for channel in self.map.read().values().filter_map(Weak::upgrade) {
-            channel.wake();
-        }
-    }
-
     /// Ends every follower.
     pub(super) fn close(&self) {
         self.closed.store(true, SeqCst);
-        self.wake_all();
+        for channel in self.map.read().values().filter_map(Weak::upgrade) {
+            channel.wake();
+        }
     }
 
     /// Whether [`Self::close`] was called.

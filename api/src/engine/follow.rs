@@ -189,11 +189,6 @@ impl Feed {
         )
     }
 
-    /// Whether anybody follows anything.
-    pub fn is_followed(&self) -> bool {
-        self.channels.followers() > 0
-    }
-
     /// How many follow.
     pub fn followers(&self) -> usize {
         self.channels.followers()
@@ -202,11 +197,7 @@ impl Feed {
     /// Hands durable records to whoever follows them. Who entered too late for a record to be kept
     /// is woken to look at the log itself.
     pub fn publish(&self, news: &News) {
-        if news.is_empty() && self.is_followed() {
-            self.channels.wake_all();
-        } else {
-            self.channels.publish(news);
-        }
+        self.channels.publish(news);
     }
 
     /// Ends every follower once it has seen everything.

@@ -166,9 +166,7 @@ fn round<W: LogWriter>(
 /// Publishes and answers. Publishing comes first: who is told that a text is erased must not find
 /// it in a ring afterwards.
 fn finish(written: Written, waiting: Vec<Waiting>, inner: &Inner) {
-    if !written.news.is_empty() {
-        inner.feed.publish(&written.news);
-    }
+    inner.feed.publish(&written.news);
     for (waiting, outcome) in waiting.into_iter().zip(written.outcomes) {
         count(&outcome, inner);
         // A caller that hung up has no use for its answer.
