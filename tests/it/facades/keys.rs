@@ -273,6 +273,14 @@ fn an_agents_own_key_looks_after_its_public_keys_and_no_others() {
     assert_eq!(status(&here, "POST", path, Some(&unbound), body), lacks);
     let others = "/api/agents/bob/keys";
     assert_eq!(status(&here, "POST", others, Some(&own), body), lacks);
+    let (_, bound) = issue(
+        &here,
+        r#"{"label":"c","scopes":["agent","operator"],"agent":"alice"}"#,
+    );
+    assert_eq!(
+        status(&here, "POST", others, Some(&bound), body),
+        (403, "key_bound_to_agent".to_owned())
+    );
     assert_eq!(status(&here, "POST", path, Some(&own), body).0, 200);
     let revoke = body.replace('}', r#","reason":"lost"}"#);
     assert_eq!(
