@@ -14,7 +14,10 @@ fn walk_through() -> String {
         .unwrap();
     let block = block.split("\n```").next().unwrap();
     let (build, rest) = block.split_once('\n').unwrap();
-    assert_eq!(build, "cargo build --release --workspace");
+    assert_eq!(
+        build,
+        "cargo build --release -p minutebook -p minutebook-verifier"
+    );
     rest.to_owned()
 }
 
