@@ -4,12 +4,14 @@
 //! * `engine` is the only writer; it never imports axum or a facade.
 //! * Facades (`rooms`, …) translate one dialect each and never import each other.
 //! * `audit` serves the log itself, `events` the live stream, `http` the shared HTTP parts.
+//! * `bundles` keeps the bytes of shared skills.
 //! * `generations` keeps the rows of the projections; engine and offline commands stand on it.
 //! * `viewer` is the pages for people and the instructions for agents.
 //! * `cli` has one file per command; `offline` is what the offline commands stand on.
 
 pub mod audit;
 pub mod auth;
+pub mod bundles;
 pub mod cli;
 pub mod engine;
 pub mod error;

@@ -8,7 +8,7 @@ use crate::{
     Event, Fact, Rejection, State, What,
     actor::Actor,
     ids::{RoomId, StreamId},
-    keys, room, rules,
+    keys, room, rules, skills,
     time::Timestamp,
 };
 
@@ -19,6 +19,8 @@ pub enum Command {
     Room(RoomId, room::Command),
     /// Of the keys or the log.
     Keys(keys::Command),
+    /// Of shared skills.
+    Skills(skills::Command),
 }
 
 impl Command {
@@ -33,6 +35,7 @@ impl Command {
                 | keys::Command::EnrolAgentKey(_)
                 | keys::Command::RevokeAgentKey(_),
             ) => StreamId::Keys,
+            Self::Skills(_) => StreamId::Skills,
         }
     }
 
@@ -42,6 +45,7 @@ impl Command {
         match &self {
             Self::Room(id, command) => command.check(*id)?,
             Self::Keys(command) => command.check()?,
+            Self::Skills(command) => command.check()?,
         }
         Ok(CheckedCommand(self))
     }
@@ -110,6 +114,7 @@ pub fn decide(
             Event::Room(room::decide(room, state.keys(), command, context))
         }
         Command::Keys(command) => Event::Keys(command.into_event()),
+        Command::Skills(command) => Event::Skills(command.into_event()),
     };
     let fact = Fact {
         seq: state.seq().saturating_add(1),

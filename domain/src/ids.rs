@@ -118,6 +118,8 @@ pub enum StreamId {
     Keys,
     /// `room/<uuid>`.
     Room(RoomId),
+    /// `skills`: shared skills.
+    Skills,
 }
 
 impl StreamId {
@@ -126,6 +128,7 @@ impl StreamId {
         match text {
             "log" => Some(Self::Log),
             "keys" => Some(Self::Keys),
+            "skills" => Some(Self::Skills),
             _ => RoomId::parse_canonical(text.strip_prefix("room/")?).map(Self::Room),
         }
     }
@@ -137,6 +140,7 @@ impl fmt::Display for StreamId {
             Self::Log => f.write_str("log"),
             Self::Keys => f.write_str("keys"),
             Self::Room(id) => write!(f, "room/{id}"),
+            Self::Skills => f.write_str("skills"),
         }
     }
 }
@@ -196,10 +200,12 @@ mod tests {
     #[test]
     fn a_stream_reads_back_as_written_and_nothing_else() {
         let room = StreamId::Room(RoomId::parse_canonical(ROOM).unwrap());
-        for stream in [StreamId::Log, StreamId::Keys, room] {
+        for stream in [StreamId::Log, StreamId::Keys, StreamId::Skills, room] {
             assert_eq!(StreamId::parse(&stream.to_string()), Some(stream));
         }
-        for other in ["", "Log", "room", "room/", "room/x", "keys/", "list/x"] {
+        for other in [
+            "", "Log", "room", "room/", "room/x", "keys/", "skills/", "list/x",
+        ] {
             assert_eq!(StreamId::parse(other), None, "{other}");
         }
     }

@@ -26,6 +26,7 @@ pub mod limits;
 pub mod rejection;
 pub mod room;
 pub mod signature;
+pub mod skills;
 pub mod text;
 pub mod time;
 

@@ -54,6 +54,15 @@ pub const ROOM_SIGNERS_MAX: usize = 4_096;
 /// Confirmations a thread remembers; `room/claims/threads.rs` says what happens beyond.
 pub const THREAD_CONFIRMATIONS_MAX: usize = 256;
 
+/// Longest name of a shared skill, in Unicode code points (seed 003).
+pub const SKILL_NAME_CHARS_MAX: usize = 100;
+/// Longest version of a shared skill, in Unicode code points (seed 003).
+pub const SKILL_VERSION_CHARS_MAX: usize = 50;
+/// Largest bundle of a shared skill, in bytes (seed 003).
+pub const SKILL_BYTES_MAX: u64 = 524_288;
+/// Most skills ever published in one log, withdrawn ones included.
+pub const SKILLS_MAX: usize = 100_000;
+
 /// Most key epochs of one log.
 pub const KEY_EPOCHS_MAX: usize = 1_024;
 /// Most API keys ever issued by one log, revoked ones included.

@@ -148,6 +148,26 @@ pub enum Rejection {
     #[error("the record says enrolled={found}, but the key's enrolment says otherwise")]
     SignatureEnrolmentWrong { found: bool },
 
+    // Shared skills.
+    #[error("sha256 is not 64 lower-case hex digits")]
+    SkillDigestMalformed,
+    #[error("a skill's bundle has 1 to {max} bytes")]
+    SkillSizeWrong { max: u64 },
+    #[error("author_pubkey and author_sig go together")]
+    SkillSignatureHalf,
+    #[error("author_sig does not verify against author_pubkey and sha256")]
+    SkillSignatureInvalid,
+    #[error("these bytes were published before")]
+    SkillAlreadyPublished,
+    #[error("this skill was withdrawn and cannot come back")]
+    SkillWithdrawn,
+    #[error("skill not found")]
+    SkillNotFound,
+    #[error("a skill with this id was published before")]
+    SkillIdTaken,
+    #[error("the log has published its {max} skills")]
+    SkillsFull { max: usize },
+
     // API keys and agents' keys.
     #[error("a secret's hash must be 64 lower-case hex digits")]
     KeyHashMalformed,
@@ -270,6 +290,15 @@ impl Rejection {
         Self::SignatureOutsideWindow { .. } => "signature_outside_window",
         Self::SignatureReplayed => "signature_replayed",
         Self::SignatureEnrolmentWrong { .. } => "signature_enrolment_wrong",
+        Self::SkillDigestMalformed => "skill_digest_malformed",
+        Self::SkillSizeWrong { .. } => "skill_size_wrong",
+        Self::SkillSignatureHalf => "skill_signature_half",
+        Self::SkillSignatureInvalid => "skill_signature_invalid",
+        Self::SkillAlreadyPublished => "skill_already_published",
+        Self::SkillWithdrawn => "skill_withdrawn",
+        Self::SkillNotFound => "skill_not_found",
+        Self::SkillIdTaken => "skill_id_taken",
+        Self::SkillsFull { .. } => "skills_full",
         Self::KeyHashMalformed => "key_hash_malformed",
         Self::KeyIdTaken => "key_id_taken",
         Self::KeyHashTaken => "key_hash_taken",
@@ -300,12 +329,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::Rejection;
-    use crate::{keys, room, testing::Then, text};
+    use crate::{keys, room, skills, testing::Then, text};
 
     /// The tables of all commands and texts, and the refusals that no row can reach.
     #[test]
     fn all_codes_are_reached() {
-        let rows = room::all_rows().into_iter().chain(keys::all_rows());
+        let rows = room::all_rows()
+            .into_iter()
+            .chain(keys::all_rows())
+            .chain(skills::all_rows());
         let mut reached: BTreeSet<&str> = rows
             .filter_map(|row| match row.then {
                 Then::Refused(rejection) => Some(rejection.code()),
@@ -326,6 +358,8 @@ mod tests {
             "signers_full",
             "threads_full",
         ]);
+        // See the bound of `skills::publish`.
+        reached.extend(["skills_full"]);
         assert_eq!(reached, Rejection::ALL_CODES.iter().copied().collect());
     }
 
@@ -337,7 +371,10 @@ mod tests {
 
     #[test]
     fn messages_end_without_a_full_stop() {
-        let rows = room::all_rows().into_iter().chain(keys::all_rows());
+        let rows = room::all_rows()
+            .into_iter()
+            .chain(keys::all_rows())
+            .chain(skills::all_rows());
         for row in rows {
             if let Then::Refused(rejection) = row.then {
                 let message = rejection.to_string();

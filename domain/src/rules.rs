@@ -12,7 +12,7 @@ use crate::{
     event::Home,
     ids::StreamId,
     keys::{self, ApiKey, KeysState, Scope},
-    room,
+    room, skills,
     text::AgentName,
 };
 
@@ -29,6 +29,7 @@ pub fn intrinsic(fact: &Fact<'_>) -> Result<(), Rejection> {
         Home::Log => matches!(fact.stream, StreamId::Log),
         Home::Keys => matches!(fact.stream, StreamId::Keys),
         Home::Room => matches!(fact.stream, StreamId::Room(_)),
+        Home::Skills => matches!(fact.stream, StreamId::Skills),
     };
     if !at_home {
         return Err(Rejection::WrongStream);
@@ -36,6 +37,7 @@ pub fn intrinsic(fact: &Fact<'_>) -> Result<(), Rejection> {
     match fact.what {
         What::Present(Event::Room(event)) => event.intrinsic(room::room_of(fact)?, fact.at),
         What::Present(Event::Keys(event)) => event.intrinsic(),
+        What::Present(Event::Skills(event)) => event.intrinsic(),
         What::Erased(kind) if kind.can_be_erased() => Ok(()),
         What::Erased(_) => Err(Rejection::BodyMissing),
     }
@@ -46,6 +48,7 @@ pub fn contextual(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
     match fact.stream {
         StreamId::Log | StreamId::Keys => keys::contextual(state.keys(), fact),
         StreamId::Room(id) => room::contextual(state.room(&id), fact),
+        StreamId::Skills => skills::contextual(state.skills(), fact),
     }
 }
 
@@ -64,7 +67,7 @@ pub fn cross_stream(state: &State, fact: &Fact<'_>) -> Result<(), Rejection> {
     }
     match fact.what {
         What::Present(Event::Room(event)) => room_facts(state, fact, event),
-        What::Present(Event::Keys(_)) | What::Erased(_) => Ok(()),
+        What::Present(Event::Keys(_) | Event::Skills(_)) | What::Erased(_) => Ok(()),
     }
 }
 
@@ -86,12 +89,13 @@ fn key_may(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Result<(), Reject
     }
 }
 
-/// Whether a key that is bound to this agent may say so: in rooms under that name only. A key it
-/// issues is bound as it is itself, and the public keys it enrols are that agent's, or it would
+/// Whether a key that is bound to this agent may say so: in rooms and of skills under that
+/// name only. A key it issues is bound as it is itself, and the public keys it enrols are that agent's, or it would
 /// speak as anybody by way of those.
 fn is_of(bound: &AgentName, what: &What<'_>) -> bool {
     match what {
         What::Present(Event::Room(event)) => event.agent().is_none_or(|agent| agent == bound),
+        What::Present(Event::Skills(event)) => event.agent().is_none_or(|agent| agent == bound),
         What::Present(Event::Keys(keys::Event::ApiKeyIssued(issued))) => {
             issued.agent.as_ref() == Some(bound)
         }
@@ -118,11 +122,13 @@ fn scope_needed(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Scope {
         | EventKind::MessagePosted
         | EventKind::ClaimOpened
         | EventKind::ClaimRevised
-        | EventKind::HandshakeMade => Scope::Agent,
+        | EventKind::HandshakeMade
+        | EventKind::SkillPublished => Scope::Agent,
         EventKind::RoomRenamed
         | EventKind::BodiesErased
         | EventKind::RoomClosed
-        | EventKind::RoomErased => Scope::Operator,
+        | EventKind::RoomErased
+        | EventKind::SkillWithdrawn => Scope::Operator,
         EventKind::LogOpened
         | EventKind::KeyRotated
         | EventKind::ApiKeyIssued
@@ -130,7 +136,7 @@ fn scope_needed(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Scope {
         | EventKind::AgentKeyEnrolled
         | EventKind::AgentKeyRevoked => match what {
             What::Present(Event::Keys(event)) => scope_for_keys(keys, key, event),
-            What::Present(Event::Room(_)) | What::Erased(_) => Scope::Operator,
+            What::Present(Event::Room(_) | Event::Skills(_)) | What::Erased(_) => Scope::Operator,
         },
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     ids::{RoomId, StreamId},
     keys::{self, KeysState},
     room::{self, RoomState},
+    skills::{self, SkillsState},
     text::{Lookalikes, RoomName},
 };
 
@@ -28,6 +29,8 @@ pub struct State {
     rooms: BTreeMap<RoomId, RoomState>,
     /// Rooms by what their names look like, so that no room passes for another.
     by_name: BTreeMap<String, RoomId>,
+    skills_sseq: u64,
+    skills: SkillsState,
 }
 
 impl State {
@@ -41,6 +44,7 @@ impl State {
         match stream {
             StreamId::Log => self.log_sseq,
             StreamId::Keys => self.keys_sseq,
+            StreamId::Skills => self.skills_sseq,
             StreamId::Room(id) => self.room(&id).map_or(0, RoomState::sseq),
         }
     }
@@ -58,6 +62,11 @@ impl State {
     /// The log's and the agents' keys.
     pub fn keys(&self) -> &KeysState {
         &self.keys
+    }
+
+    /// Shared skills.
+    pub fn skills(&self) -> &SkillsState {
+        &self.skills
     }
 
     /// BLAKE3 over everything the rules look at, but for the signatures remembered against
@@ -95,6 +104,10 @@ impl State {
             StreamId::Log => self.log_sseq = fact.sseq,
             StreamId::Keys => self.keys_sseq = fact.sseq,
             StreamId::Room(id) => return self.fold_room(id, fact),
+            StreamId::Skills => {
+                self.skills_sseq = fact.sseq;
+                return skills::evolve(&mut self.skills, fact);
+            }
         }
         keys::evolve(&mut self.keys, fact);
     }
@@ -135,6 +148,7 @@ fn may_change_name(what: &What<'_>) -> bool {
         )) => true,
         What::Present(
             Event::Keys(_)
+            | Event::Skills(_)
             | Event::Room(
                 room::Event::Joined(_)
                 | room::Event::Left(_)

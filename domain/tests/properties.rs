@@ -98,7 +98,7 @@ fn is_erased(entry: &Entry, entries: &[Entry]) -> bool {
             entry.event.kind() == EventKind::MessagePosted
                 && (range.first..=range.last).contains(&entry.sseq)
         }
-        Event::Room(_) | Event::Keys(_) => false,
+        Event::Room(_) | Event::Keys(_) | Event::Skills(_) => false,
     })
 }
 

@@ -67,6 +67,8 @@ fn vectors(kind: EventKind) -> &'static [&'static str] {
                 "room.handshake_made.v1.roomcomm"
             )
         }
+        EventKind::SkillPublished => files!("skill.published.v1", "skill.published.v1.min"),
+        EventKind::SkillWithdrawn => files!("skill.withdrawn.v1"),
     }
 }
 
@@ -78,6 +80,7 @@ fn stream(kind: EventKind) -> StreamId {
     match kind.name().split_once('.').unwrap().0 {
         "log" => StreamId::Log,
         "keys" => StreamId::Keys,
+        "skill" => StreamId::Skills,
         _ => StreamId::Room(RoomId::parse_canonical(ROOM).unwrap()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Projection, history, rooms, threads};
+use crate::{Projection, history, rooms, skills, threads};
 
 /// A projection. A new one is a variant here, a module, and nothing else outside its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,11 +13,13 @@ pub enum Kind {
     History,
     /// Claim threads per room, their ledger, discrepancies and handshakes.
     Threads,
+    /// Shared skills.
+    Skills,
 }
 
 impl Kind {
     /// All of them, in the order in which they are applied.
-    pub const ALL: [Self; 3] = [Self::Rooms, Self::History, Self::Threads];
+    pub const ALL: [Self; 4] = [Self::Rooms, Self::History, Self::Threads, Self::Skills];
 
     /// Its name, for ever: it is part of its space's name.
     pub const fn name(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Kind {
             Self::Rooms => "rooms",
             Self::History => "history",
             Self::Threads => "threads",
+            Self::Skills => "skills",
         }
     }
 
@@ -34,6 +37,7 @@ impl Kind {
             Self::Rooms => rooms::VERSION,
             Self::History => history::VERSION,
             Self::Threads => threads::VERSION,
+            Self::Skills => skills::VERSION,
         }
     }
 
@@ -48,6 +52,7 @@ impl Kind {
             Self::Rooms => Box::<rooms::Rooms>::default(),
             Self::History => Box::<history::History>::default(),
             Self::Threads => Box::<threads::Threads>::default(),
+            Self::Skills => Box::<skills::Skills>::default(),
         }
     }
 }

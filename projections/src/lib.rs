@@ -15,6 +15,7 @@
 pub mod digest;
 pub mod history;
 pub mod rooms;
+pub mod skills;
 pub mod threads;
 
 mod error;
@@ -29,6 +30,7 @@ pub use history::HistoryView;
 pub use kind::Kind;
 pub use rooms::RoomsView;
 pub use rows::{MemoryRows, RowOp, RowPair, Rows, RowsError};
+pub use skills::SkillsView;
 pub use threads::ThreadsView;
 pub use time::message_time;
 

@@ -345,8 +345,9 @@ fn speaker(content: &Content) -> u64 {
         Content::Event(Event::Room(event)) => event
             .agent()
             .map_or(0, |agent| FxBuildHasher.hash_one(agent.as_str())),
-        Content::Event(Event::Keys(_)) | Content::Absent | Content::Unusable | Content::Trusted => {
-            0
-        }
+        Content::Event(Event::Keys(_) | Event::Skills(_))
+        | Content::Absent
+        | Content::Unusable
+        | Content::Trusted => 0,
     }
 }

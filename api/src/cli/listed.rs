@@ -54,7 +54,7 @@ impl Keys {
         for fact in facts {
             match fact.event {
                 Some(Event::Keys(event)) => keys.fold(event, fact.at.to_string()),
-                Some(Event::Room(_)) | None => {}
+                Some(Event::Room(_) | Event::Skills(_)) | None => {}
             }
         }
         Ok(keys)

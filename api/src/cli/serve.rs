@@ -75,6 +75,14 @@ pub(crate) struct ServeArgs {
         value_name = "N"
     )]
     rooms_per_hour: u32,
+    /// Skills an address may upload in an hour; 0 lifts the limit
+    #[arg(
+        long,
+        env = "MINUTEBOOK_SKILLS_PER_HOUR",
+        default_value_t = 10,
+        value_name = "N"
+    )]
+    skills_per_hour: u32,
     /// Messages a room opened over REST takes; 0 lifts the limit
     #[arg(
         long,
@@ -113,10 +121,10 @@ pub(crate) fn run(
                     MINUTEBOOK_ variable)";
         return Err(Failure::usage(text));
     }
-    let config = args.http_config();
+    let data = global.data()?;
+    let config = args.http_config(data.join("skills"));
     // Before the directory is touched: a refusal must not leave a log behind.
     config.check().map_err(Failure::usage)?;
-    let data = global.data()?;
     check_address(config.listen, &data)?;
     data_dir::check(&data, terminal)?;
     let (handle, running) = engine::start(&args.engine_options(data))?;
@@ -179,11 +187,14 @@ fn end(runtime: Runtime) {
 }
 
 impl ServeArgs {
-    fn http_config(&self) -> HttpConfig {
+    /// `skills`: where their bytes are.
+    fn http_config(&self, skills: PathBuf) -> HttpConfig {
         HttpConfig {
             require_key: self.require_key,
             open: self.open,
             rooms_per_hour: self.rooms_per_hour,
+            skills_per_hour: self.skills_per_hour,
+            skills: Some(skills),
             messages_per_room: self.messages_per_room,
             trusted_proxies: self.trusted_proxy.clone(),
             ..HttpConfig::new(self.http)

@@ -113,6 +113,7 @@ fn newest(reader: &dyn LogReader) -> Result<Option<Newest>, StartError> {
                 | keys::Event::AgentKeyEnrolled(_)
                 | keys::Event::AgentKeyRevoked(_),
             )
+            | Event::Skills(_)
             | Event::Room(_),
         )
         | None => Err(damaged(*seq, "it does not begin a key epoch".to_owned()).into()),

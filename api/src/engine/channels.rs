@@ -144,7 +144,7 @@ impl Channels {
 fn room_scope(stream: StreamId) -> Option<Scope> {
     match stream {
         StreamId::Room(id) => Some(Scope::Room(id)),
-        StreamId::Log | StreamId::Keys => None,
+        StreamId::Log | StreamId::Keys | StreamId::Skills => None,
     }
 }
 

@@ -78,6 +78,6 @@ const OPENING_SCOPE: &str = "rooms";
 pub(super) fn scope(command: &Command) -> String {
     match command {
         Command::Room(_, room::Command::Open(_)) => OPENING_SCOPE.to_owned(),
-        Command::Room(..) | Command::Keys(_) => command.stream().to_string(),
+        Command::Room(..) | Command::Keys(_) | Command::Skills(_) => command.stream().to_string(),
     }
 }

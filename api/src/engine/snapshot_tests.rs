@@ -14,7 +14,7 @@ macro_rules! vector {
 }
 
 /// Events that leave something in every part of the state: keys in and out of force, rooms of
-/// every phase, a name, members, guarded names and a used signature.
+/// every phase, a name, members, guarded names and a used signature, a skill.
 fn events() -> Vec<(StreamId, EventKind, &'static str)> {
     let room = |n| {
         StreamId::Room(minutebook_domain::ids::RoomId::new(uuid::Uuid::from_u128(
@@ -78,6 +78,11 @@ fn events() -> Vec<(StreamId, EventKind, &'static str)> {
             room(4),
             EventKind::HandshakeMade,
             vector!("room.handshake_made.v1"),
+        ),
+        (
+            StreamId::Skills,
+            EventKind::SkillPublished,
+            vector!("skill.published.v1"),
         ),
     ]
 }

@@ -21,15 +21,16 @@ pub struct Submission {
     pub cause: Option<u64>,
 }
 
-/// Subject, value and quote of a claim at their longest, four bytes a code point.
-const CLAIM_TEXT_BYTES_MAX: usize = 4 * (200 + 500 + 300);
+/// Subject, value and quote of a claim at their longest, four bytes a code point; a skill's texts
+/// are shorter.
+const SHORT_TEXTS_BYTES_MAX: usize = 4 * (200 + 500 + 300);
 
 impl Submission {
     /// How much memory it takes until it is answered, roughly: only texts make a difference.
     pub(super) fn weight(&self) -> usize {
         let text = match self.command.get() {
             Command::Room(_, room::Command::PostMessage(message)) => message.text.as_str().len(),
-            Command::Room(_, room::Command::Claim(_)) => CLAIM_TEXT_BYTES_MAX,
+            Command::Room(_, room::Command::Claim(_)) | Command::Skills(_) => SHORT_TEXTS_BYTES_MAX,
             Command::Room(
                 _,
                 room::Command::Open(_)

@@ -101,7 +101,7 @@ fn render(record: &Published) -> Bytes {
         stream: &stream,
         room_id: match record.stream {
             StreamId::Room(id) => Some(id.to_string()),
-            StreamId::Log | StreamId::Keys => None,
+            StreamId::Log | StreamId::Keys | StreamId::Skills => None,
         },
         sseq: record.sseq,
         cause: envelope.as_ref().and_then(|e| e.cause),

@@ -19,6 +19,8 @@ pub struct LiveSpaces {
     pub history: Space,
     /// Claim threads.
     pub threads: Space,
+    /// Shared skills.
+    pub skills: Space,
 }
 
 impl LiveSpaces {
@@ -28,6 +30,7 @@ impl LiveSpaces {
             Kind::Rooms => self.rooms,
             Kind::History => self.history,
             Kind::Threads => self.threads,
+            Kind::Skills => self.skills,
         }
     }
 }
@@ -76,6 +79,7 @@ impl Live {
             rooms: space(Kind::Rooms),
             history: space(Kind::History),
             threads: space(Kind::Threads),
+            skills: space(Kind::Skills),
         };
         Ok(Self {
             meta,

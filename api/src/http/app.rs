@@ -18,6 +18,7 @@ use super::metrics::HttpMetrics;
 use super::python;
 use super::query::decode;
 use crate::auth::Caller;
+use crate::bundles::Bundles;
 use crate::engine::Handle;
 use crate::error::{ApiError, ErrorCode};
 
@@ -25,6 +26,8 @@ use crate::error::{ApiError, ErrorCode};
 const VERIFICATIONS_MAX: usize = 1;
 /// Verifications that wait for their turn, at most.
 const VERIFICATIONS_WAITING_MAX: usize = 4;
+/// Bundles of skills looked over at a time.
+const BUNDLES_AT_A_TIME_MAX: usize = 2;
 
 /// The server's shared parts.
 pub struct App {
@@ -36,6 +39,12 @@ pub struct App {
     pub bound: SocketAddr,
     /// Rooms opened per address and hour.
     pub rooms_limit: HourlyLimit,
+    /// Skills uploaded per address and hour.
+    pub skills_limit: HourlyLimit,
+    /// The bytes of shared skills; none: there are no skills here.
+    pub bundles: Option<Bundles>,
+    /// Turns to look a skill's bundle over.
+    pub bundle_turns: Semaphore,
     /// Counters.
     pub metrics: HttpMetrics,
     /// Turns true once, when the server begins to stop.
@@ -64,11 +73,15 @@ impl App {
         config: HttpConfig,
         bound: SocketAddr,
         stopping: watch::Receiver<bool>,
+        bundles: Option<Bundles>,
     ) -> Self {
         Self {
             engine,
             bound,
             rooms_limit: HourlyLimit::new(config.rooms_per_hour),
+            skills_limit: HourlyLimit::new(config.skills_per_hour),
+            bundles,
+            bundle_turns: Semaphore::new(BUNDLES_AT_A_TIME_MAX),
             metrics: HttpMetrics::default(),
             stopping,
             streams: Arc::new(Semaphore::new(config.bounds.streams_max)),

@@ -1,6 +1,7 @@
 //! What the HTTP server can be told.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -16,6 +17,10 @@ pub struct HttpConfig {
     pub open: bool,
     /// Rooms an address may open in an hour (`--rooms-per-hour`); 0 lifts it.
     pub rooms_per_hour: u32,
+    /// Skills an address may upload in an hour (`--skills-per-hour`); 0 lifts it.
+    pub skills_per_hour: u32,
+    /// Where the bytes of shared skills are kept; none: there are no skills here.
+    pub skills: Option<PathBuf>,
     /// Messages a room opened over REST takes (`--messages-per-room`); 0 lifts it.
     pub messages_per_room: u64,
     /// Whose forwarded addresses count (`--trusted-proxy`).
@@ -69,6 +74,8 @@ impl HttpConfig {
             require_key: false,
             open: false,
             rooms_per_hour: 10,
+            skills_per_hour: 10,
+            skills: None,
             messages_per_room: 1000,
             trusted_proxies: Vec::new(),
             bounds: HttpBounds::default(),
@@ -97,6 +104,14 @@ pub enum ConfigError {
     OpenToTheNetwork {
         /// The address asked for.
         listen: SocketAddr,
+    },
+    /// The bytes of shared skills cannot be reached.
+    #[error("the shared skills in {}: {reason}", dir.display())]
+    Skills {
+        /// Their directory.
+        dir: PathBuf,
+        /// Why.
+        reason: String,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {listen}: {source}")]

@@ -17,7 +17,8 @@ h3{font-size:.9rem;margin:.5rem 0 0}td,th{text-align:left;vertical-align:top;\
 padding:.1rem 1rem .1rem 0}pre{overflow:auto;background:#8882;padding:.5rem}";
 
 /// What stands for a parameter in an example.
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 8] = [
+    ("file", "$SHA256.tar.gz"),
     ("from", "1"),
     ("id", "$ROOM"),
     ("n", "1"),
@@ -82,7 +83,8 @@ fn section(out: &mut String, document: &Value, method: &str, path: &str, operati
     )
     .ok();
     parameters(out, operation);
-    if let Some(schema) = operation.get("requestBody").and_then(json_schema) {
+    let body = operation.get("requestBody");
+    if let Some(schema) = body.and_then(|body| json_schema(body).or_else(|| form_schema(body))) {
         out.push_str("<h3>Body</h3>");
         fields(out, resolve(document, schema));
     }
@@ -182,7 +184,8 @@ fn kind(schema: &Value) -> String {
 
 /// A request that can be pasted.
 fn example(document: &Value, method: &str, path: &str, operation: &Value) -> String {
-    let mut url = path.replace("/keys/{id}", "/keys/$KEY_ID");
+    let url = path.replace("/keys/{id}", "/keys/$KEY_ID");
+    let mut url = url.replace("/skills/{id}", "/skills/$SKILL");
     for (name, value) in EXAMPLES {
         url = url.replace(&format!("{{{name}}}"), value);
     }
@@ -204,7 +207,16 @@ fn example(document: &Value, method: &str, path: &str, operation: &Value) -> Str
         "GET" => "-s".to_owned(),
         method => format!("-s -X {method}"),
     };
-    match operation.get("requestBody").and_then(json_schema) {
+    let body = operation.get("requestBody");
+    if let Some(schema) = body.and_then(form_schema) {
+        let body = example_body(resolve(document, schema));
+        let mut parts = String::new();
+        for (name, value) in entries(Some(&body)) {
+            write!(parts, " -F '{name}={}'", value.as_str().unwrap_or_default()).ok();
+        }
+        return format!("curl {flags} \"$URL{url}\"{parts}");
+    }
+    match body.and_then(json_schema) {
         Some(schema) => {
             let body = example_body(resolve(document, schema));
             format!("curl {flags} \"$URL{url}\" --json '{body}'")
@@ -225,10 +237,15 @@ fn example_body(schema: &Value) -> Value {
 }
 
 fn json_schema(holder: &Value) -> Option<&Value> {
-    holder
-        .get("content")?
-        .get("application/json")?
-        .get("schema")
+    schema_of(holder, "application/json")
+}
+
+fn form_schema(holder: &Value) -> Option<&Value> {
+    schema_of(holder, "multipart/form-data")
+}
+
+fn schema_of<'a>(holder: &'a Value, kind: &str) -> Option<&'a Value> {
+    holder.get("content")?.get(kind)?.get("schema")
 }
 
 fn reference(schema: &Value) -> Option<&str> {

@@ -7,6 +7,7 @@
 //!   rest after the drain limit.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,6 +20,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use minutebook_projections::SkillsView;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
@@ -27,7 +29,9 @@ use tower::Service;
 use super::app::{App, Peer, Shared, stopped};
 use super::config::{ConfigError, HttpConfig};
 use super::{cors, descriptors, refusal::Refusal, stall::Stall};
+use crate::bundles::{Bundles, Sha};
 use crate::engine::Handle;
+use crate::generations::SpaceRows;
 
 /// Largest head of a request, in bytes, and most that is buffered per direction.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -39,6 +43,24 @@ pub struct Server {
     listener: TcpListener,
     app: Shared,
     router: Router,
+}
+
+/// The bytes of shared skills, without those that no event speaks of.
+fn open_bundles(config: &HttpConfig, engine: &Handle) -> Result<Option<Bundles>, ConfigError> {
+    let Some(dir) = &config.skills else {
+        return Ok(None);
+    };
+    let rows = SpaceRows::new(&**engine.reader(), engine.views().skills);
+    let view = SkillsView::new(&rows);
+    let is_kept = |sha256: &Sha| {
+        let row = view.by_sha256(sha256).map_err(io::Error::other)?;
+        Ok::<_, io::Error>(row.is_some())
+    };
+    let opened = Bundles::open(dir, is_kept).map_err(|error| ConfigError::Skills {
+        dir: dir.clone(),
+        reason: error.to_string(),
+    })?;
+    Ok(Some(opened))
 }
 
 impl Server {
@@ -53,7 +75,8 @@ impl Server {
         let failed = |source| ConfigError::Listen { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let app = Arc::new(App::new(engine, config, bound, stopping));
+        let bundles = open_bundles(&config, &engine)?;
+        let app = Arc::new(App::new(engine, config, bound, stopping, bundles));
         let router = super::router(&app);
         Ok(Self {
             listener,

@@ -3,7 +3,7 @@
 use minutebook_domain::ids::RoomId;
 use minutebook_projections::history::MessageRow;
 use minutebook_projections::rooms::RoomRow;
-use minutebook_projections::{HistoryView, ProjectionError, RoomsView, ThreadsView};
+use minutebook_projections::{HistoryView, ProjectionError, RoomsView, SkillsView, ThreadsView};
 
 use super::app::App;
 use crate::error::{ApiError, ErrorCode};
@@ -26,6 +26,15 @@ impl App {
     ) -> Result<T, ApiError> {
         let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().history);
         Ok(read(HistoryView::new(&rows))?)
+    }
+
+    /// Reads shared skills.
+    pub fn skills<T>(
+        &self,
+        read: impl FnOnce(SkillsView<'_>) -> Result<T, ProjectionError>,
+    ) -> Result<T, ApiError> {
+        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().skills);
+        Ok(read(SkillsView::new(&rows))?)
     }
 
     /// The `n` of a room's first message that is not before some place in the log or the room, by

@@ -130,13 +130,13 @@ impl Replay {
             json!(hex::encode(self.state.digest())),
         );
         moment.insert("keys".to_owned(), keys_value(&self.state));
-        match self.room {
-            Some(room) => {
-                moment.insert("room".to_owned(), self.one_room(room)?);
-            }
-            None => {
-                moment.insert("rooms".to_owned(), self.all_rooms().map_err(wrong)?);
-            }
+        if let Some(room) = self.room {
+            moment.insert("room".to_owned(), self.one_room(room)?);
+        } else {
+            moment.insert("rooms".to_owned(), self.all_rooms().map_err(wrong)?);
+            let skills = self.state.skills().iter();
+            let skills = skills.map(|(id, gone)| (id.to_string(), skill_value(gone)));
+            moment.insert("skills".to_owned(), Value::Object(skills.collect()));
         }
         Ok(Value::Object(moment))
     }
@@ -225,6 +225,11 @@ pub(super) fn keys_value(state: &State) -> Value {
         })
         .collect();
     json!({"epochs": epochs, "api": api})
+}
+
+/// A skill, published and perhaps withdrawn.
+pub(super) fn skill_value(is_withdrawn: bool) -> Value {
+    json!({"is_withdrawn": is_withdrawn})
 }
 
 /// What is left of an erased room.

@@ -98,7 +98,7 @@ fn summary(record: &Record) -> String {
     };
     let text = match OwnedFact::decode(record).map(|fact| fact.event) {
         Ok(Some(Event::Room(event))) => room_summary(&event),
-        Ok(Some(Event::Keys(_)) | None) | Err(_) => {
+        Ok(Some(Event::Keys(_) | Event::Skills(_)) | None) | Err(_) => {
             String::from_utf8_lossy(&body.bytes).into_owned()
         }
     };

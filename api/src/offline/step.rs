@@ -1,12 +1,12 @@
 //! The log event by event, each with what it changed in the views.
 //!
 //! Invariant: only what an event can touch is compared: its room's row, its agent and its message,
-//! or the keys. So a step costs the same in a small log and a large one.
+//! the keys, or a skill. So a step costs the same in a small log and a large one.
 
 use minutebook_domain::{
     Event, State, evolve,
     ids::{RoomId, StreamId},
-    keys, room,
+    keys, room, skills,
     text::AgentName,
 };
 use minutebook_eventlog::{format::record::Record, store::LogReader};
@@ -17,7 +17,7 @@ use super::{
     OfflineError,
     moment::{
         Difference, Fold, agent_value, differences, grave_value, keys_value, message_value,
-        room_value,
+        room_value, skill_value,
     },
     walk::each_record,
 };
@@ -46,7 +46,7 @@ pub fn steps<E: From<OfflineError>>(
         return Err(OfflineError::NoRecord { seq: until, head }.into());
     }
     let mut views = Views {
-        keys: State::default(),
+        state: State::default(),
         rooms: Fold::new(Kind::Rooms),
     };
     each_record(reader, room, until, |fact, record| {
@@ -63,15 +63,17 @@ pub fn steps<E: From<OfflineError>>(
 }
 
 struct Views {
-    /// Folds the log's and the keys' streams only.
-    keys: State,
+    /// Folds the streams of the log, the keys and the skills only.
+    state: State,
     rooms: Fold,
 }
 
 impl Views {
     fn fold(&mut self, fact: &OwnedFact) -> Result<(), GenerationError> {
         match fact.stream {
-            StreamId::Log | StreamId::Keys => evolve(&mut self.keys, &fact.fact()),
+            StreamId::Log | StreamId::Keys | StreamId::Skills => {
+                evolve(&mut self.state, &fact.fact());
+            }
             StreamId::Room(_) => {
                 self.rooms.apply(fact).map_err(wrong(Kind::Rooms))?;
                 self.rooms.flush().map_err(wrong(Kind::Rooms))?;
@@ -100,10 +102,11 @@ impl Views {
     fn touched(&self, fact: &OwnedFact) -> Result<Value, GenerationError> {
         match fact.stream {
             StreamId::Log | StreamId::Keys => Ok(self.touched_keys(fact)),
+            StreamId::Skills => Ok(self.touched_skill(fact)),
             StreamId::Room(id) => {
                 let agent = match &fact.event {
                     Some(Event::Room(event)) => event.agent(),
-                    Some(Event::Keys(_)) | None => None,
+                    Some(Event::Keys(_) | Event::Skills(_)) | None => None,
                 };
                 let room = self.touched_room(id, agent).map_err(wrong(Kind::Rooms))?;
                 let room = room.map(|room| (id.to_string(), room));
@@ -140,8 +143,19 @@ impl Views {
         Ok(Some(value))
     }
 
+    fn touched_skill(&self, fact: &OwnedFact) -> Value {
+        let id = match &fact.event {
+            Some(Event::Skills(skills::Event::Published(event))) => event.id,
+            Some(Event::Skills(skills::Event::Withdrawn(event))) => event.id,
+            Some(Event::Keys(_) | Event::Room(_)) | None => return json!({}),
+        };
+        let withdrawn = self.state.skills().is_withdrawn(&id);
+        let skill = withdrawn.map(|withdrawn| (id.to_string(), skill_value(withdrawn)));
+        json!({"skills": skill.into_iter().collect::<Map<_, _>>()})
+    }
+
     fn touched_keys(&self, fact: &OwnedFact) -> Value {
-        let mut value = json!({"keys": keys_value(&self.keys)});
+        let mut value = json!({"keys": keys_value(&self.state)});
         insert(
             &mut value,
             &["keys", "agents"].map(str::to_owned),
@@ -157,11 +171,12 @@ impl Views {
                     | keys::Event::ApiKeyIssued(_)
                     | keys::Event::ApiKeyRevoked(_),
                 )
-                | Event::Room(_),
+                | Event::Room(_)
+                | Event::Skills(_),
             )
             | None => return value,
         };
-        for pubkey in self.keys.keys().agent_keys(agent) {
+        for pubkey in self.state.keys().agent_keys(agent) {
             let path = ["keys", "agents", agent.as_str(), pubkey].map(str::to_owned);
             insert(&mut value, &path, json!({"is_enrolled": true}));
         }

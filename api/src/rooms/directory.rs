@@ -82,7 +82,7 @@ fn opened(write: &Write, event: &CommittedEvent) -> Reply {
         }
         // A repeat of a request whose room is gone.
         (StreamId::Room(_), None) => Err(crate::http::views::no_room()),
-        (StreamId::Room(_) | StreamId::Keys | StreamId::Log, _) => {
+        (StreamId::Room(_) | StreamId::Keys | StreamId::Log | StreamId::Skills, _) => {
             Err(ApiError::internal(&"a room was opened by another event"))
         }
     }

@@ -189,7 +189,7 @@ async fn answer(app: &Shared, id: RoomId, written: &Written) -> Reply {
                 .await?;
             MessageJson::erased(n, place)
         }
-        Some(Event::Room(_) | Event::Keys(_)) => {
+        Some(Event::Room(_) | Event::Keys(_) | Event::Skills(_)) => {
             return Err(ApiError::internal(&"a message was posted by another event"));
         }
     };

@@ -11,6 +11,7 @@ mod directory;
 mod keys;
 mod manage;
 mod messages;
+mod skills;
 mod verify;
 mod wire;
 mod write;
@@ -21,7 +22,7 @@ use crate::http::routes::Routes;
 
 /// The table of routes.
 pub fn routes(routes: Routes) -> Routes {
-    claims::routes(routes)
+    let routes = claims::routes(routes)
         .with(routes!(directory::open_room))
         .with(routes!(directory::list_rooms))
         .with(routes!(directory::room_info))
@@ -40,5 +41,6 @@ pub fn routes(routes: Routes) -> Routes {
         .strict(routes!(keys::revoke_key))
         .strict(routes!(keys::enrol_agent_key))
         .strict(routes!(keys::list_agent_keys))
-        .strict(routes!(keys::revoke_agent_key))
+        .strict(routes!(keys::revoke_agent_key));
+    skills::routes(routes)
 }

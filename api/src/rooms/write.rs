@@ -57,6 +57,22 @@ impl Write {
         })
     }
 
+    /// A write whose body was read already.
+    pub(super) fn of(
+        app: Shared,
+        parts: Parts,
+        caller: Caller,
+        idempotency: Option<Idempotency>,
+    ) -> Self {
+        Self {
+            app,
+            parts,
+            caller,
+            idempotency,
+            body: Bytes::new(),
+        }
+    }
+
     /// Reads the body's fields.
     pub(super) fn fields<T>(
         &self,

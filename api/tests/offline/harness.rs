@@ -118,7 +118,7 @@ impl TestLog {
     pub(crate) fn owner(&mut self, command: Command) {
         let actor = match &command {
             Command::Keys(keys::Command::OpenLog(_)) => Actor::Arbiter,
-            Command::Keys(_) | Command::Room(..) => Actor::Owner,
+            Command::Keys(_) | Command::Room(..) | Command::Skills(_) => Actor::Owner,
         };
         self.commit(vec![(actor, command)]);
     }

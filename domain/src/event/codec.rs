@@ -9,6 +9,7 @@ use crate::{
     keys,
     limits::EVENT_BODY_BYTES_MAX,
     room::{self, claims},
+    skills,
 };
 
 /// Why a body could not be read as its event.
@@ -96,6 +97,8 @@ impl Event {
             EventKind::ClaimOpened => of(body, |e| claims::Event::Opened(e).into()),
             EventKind::ClaimRevised => of(body, |e| claims::Event::Revised(e).into()),
             EventKind::HandshakeMade => of(body, |e| claims::Event::HandshakeMade(e).into()),
+            EventKind::SkillPublished => of(body, |e| skills::Event::Published(e).into()),
+            EventKind::SkillWithdrawn => of(body, |e| skills::Event::Withdrawn(e).into()),
         }
     }
 
@@ -121,6 +124,8 @@ impl Event {
             Self::Room(room::Event::Claim(claims::Event::Opened(body))) => of(out, body),
             Self::Room(room::Event::Claim(claims::Event::Revised(body))) => of(out, body),
             Self::Room(room::Event::Claim(claims::Event::HandshakeMade(body))) => of(out, body),
+            Self::Skills(skills::Event::Published(body)) => of(out, body),
+            Self::Skills(skills::Event::Withdrawn(body)) => of(out, body),
         }
     }
 }
@@ -140,6 +145,12 @@ impl From<claims::Event> for Event {
 impl From<keys::Event> for Event {
     fn from(event: keys::Event) -> Self {
         Self::Keys(event)
+    }
+}
+
+impl From<skills::Event> for Event {
+    fn from(event: skills::Event) -> Self {
+        Self::Skills(event)
     }
 }
 

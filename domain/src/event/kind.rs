@@ -22,6 +22,8 @@ pub enum EventKind {
     ClaimOpened,
     ClaimRevised,
     HandshakeMade,
+    SkillPublished,
+    SkillWithdrawn,
 }
 
 /// The kind of stream an event lives in.
@@ -30,11 +32,12 @@ pub(crate) enum Home {
     Log,
     Keys,
     Room,
+    Skills,
 }
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::LogOpened,
         Self::KeyRotated,
         Self::ApiKeyIssued,
@@ -53,6 +56,8 @@ impl EventKind {
         Self::ClaimOpened,
         Self::ClaimRevised,
         Self::HandshakeMade,
+        Self::SkillPublished,
+        Self::SkillWithdrawn,
     ];
 
     /// The kind with this persisted name and body version.
@@ -82,6 +87,8 @@ impl EventKind {
             Self::ClaimOpened => "room.claim_opened",
             Self::ClaimRevised => "room.claim_revised",
             Self::HandshakeMade => "room.handshake_made",
+            Self::SkillPublished => "skill.published",
+            Self::SkillWithdrawn => "skill.withdrawn",
         }
     }
 
@@ -105,7 +112,9 @@ impl EventKind {
             | Self::RoomErased
             | Self::ClaimOpened
             | Self::ClaimRevised
-            | Self::HandshakeMade => 1,
+            | Self::HandshakeMade
+            | Self::SkillPublished
+            | Self::SkillWithdrawn => 1,
         }
     }
 
@@ -139,6 +148,7 @@ impl EventKind {
             | Self::HandshakeMade
             | Self::RoomClosed
             | Self::RoomErased => Home::Room,
+            Self::SkillPublished | Self::SkillWithdrawn => Home::Skills,
         }
     }
 }

@@ -10,7 +10,7 @@ mod codec;
 mod kind;
 mod plain;
 
-use crate::{actor::Actor, ids::StreamId, keys, room, time::Timestamp};
+use crate::{actor::Actor, ids::StreamId, keys, room, skills, time::Timestamp};
 
 pub use codec::DecodeError;
 pub use kind::EventKind;
@@ -23,6 +23,8 @@ pub enum Event {
     Room(room::Event),
     /// To the keys or the log.
     Keys(keys::Event),
+    /// To shared skills.
+    Skills(skills::Event),
 }
 
 impl Event {
@@ -31,6 +33,7 @@ impl Event {
         match self {
             Self::Room(event) => event.kind(),
             Self::Keys(event) => event.kind(),
+            Self::Skills(event) => event.kind(),
         }
     }
 }

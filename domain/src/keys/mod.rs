@@ -148,7 +148,7 @@ pub(crate) fn evolve(keys: &mut KeysState, fact: &Fact<'_>) {
 fn event_of<'a>(fact: &Fact<'a>) -> Option<&'a Event> {
     match fact.what {
         What::Present(crate::Event::Keys(event)) => Some(event),
-        What::Present(crate::Event::Room(_)) | What::Erased(_) => None,
+        What::Present(crate::Event::Room(_) | crate::Event::Skills(_)) | What::Erased(_) => None,
     }
 }
 

@@ -272,7 +272,7 @@ impl<'a> Step<'a> {
     fn of(what: &What<'a>) -> Option<Self> {
         match what {
             What::Present(crate::Event::Room(event)) => Some(Self::present(event)),
-            What::Present(crate::Event::Keys(_)) => None,
+            What::Present(crate::Event::Keys(_) | crate::Event::Skills(_)) => None,
             What::Erased(kind) => Self::erased(*kind),
         }
     }
@@ -309,7 +309,9 @@ impl<'a> Step<'a> {
             | EventKind::ApiKeyIssued
             | EventKind::ApiKeyRevoked
             | EventKind::AgentKeyEnrolled
-            | EventKind::AgentKeyRevoked => None,
+            | EventKind::AgentKeyRevoked
+            | EventKind::SkillPublished
+            | EventKind::SkillWithdrawn => None,
         }
     }
 }
@@ -318,7 +320,7 @@ impl<'a> Step<'a> {
 pub(crate) fn room_of(fact: &Fact<'_>) -> Result<RoomId, Rejection> {
     match fact.stream {
         StreamId::Room(id) => Ok(id),
-        StreamId::Log | StreamId::Keys => Err(Rejection::WrongStream),
+        StreamId::Log | StreamId::Keys | StreamId::Skills => Err(Rejection::WrongStream),
     }
 }
 

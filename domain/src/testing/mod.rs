@@ -3,6 +3,7 @@
 mod claims;
 mod keys_words;
 mod rooms;
+mod skills_words;
 
 use ed25519_dalek::{Signer as _, SigningKey};
 use uuid::Uuid;
@@ -23,6 +24,7 @@ use crate::{
 pub(crate) use claims::*;
 pub(crate) use keys_words::*;
 pub(crate) use rooms::*;
+pub(crate) use skills_words::*;
 
 /// The moment of every step that names no other.
 pub(crate) const NOON: Timestamp = Timestamp::from_micros(1_796_040_000_000_000);
@@ -250,6 +252,7 @@ fn home(event: &Event) -> StreamId {
         Event::Room(_) => StreamId::Room(room_id(1)),
         Event::Keys(keys::Event::LogOpened(_) | keys::Event::KeyRotated(_)) => StreamId::Log,
         Event::Keys(_) => StreamId::Keys,
+        Event::Skills(_) => StreamId::Skills,
     }
 }
 

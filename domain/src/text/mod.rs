@@ -79,6 +79,15 @@ bounded_text! {
 }
 
 bounded_text! {
+    /// A shared skill's name: 1 to [`crate::limits::SKILL_NAME_CHARS_MAX`] code points.
+    SkillName, "skill name"
+}
+bounded_text! {
+    /// A shared skill's version: 1 to [`crate::limits::SKILL_VERSION_CHARS_MAX`] code points.
+    SkillVersion, "skill version"
+}
+
+bounded_text! {
     /// What a thread is about: 1 to [`crate::limits::SUBJECT_CHARS_MAX`] code points, not blank,
     /// kept as sent.
     Subject, "subject"
@@ -113,6 +122,22 @@ impl RoomName {
             return Err(Rejection::RoomNameLooksLikeId);
         }
         Ok(Self(name.into_owned()))
+    }
+}
+
+impl SkillName {
+    /// Normalises, trims and checks a name.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        let name = name(text, Self::WHAT, limits::SKILL_NAME_CHARS_MAX)?;
+        Ok(Self(name.into_owned()))
+    }
+}
+
+impl SkillVersion {
+    /// Normalises, trims and checks a version.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        let version = name(text, Self::WHAT, limits::SKILL_VERSION_CHARS_MAX)?;
+        Ok(Self(version.into_owned()))
     }
 }
 

@@ -110,7 +110,7 @@ impl Model {
 fn ledger(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &claims::Event)> {
     entries.iter().filter_map(|entry| match &entry.event {
         Event::Room(room::Event::Claim(event)) => Some((entry, event)),
-        Event::Room(_) | Event::Keys(_) => None,
+        Event::Room(_) | Event::Keys(_) | Event::Skills(_) => None,
     })
 }
 

@@ -37,7 +37,7 @@ impl Projection for History {
         };
         match fact.what {
             What::Present(Event::Room(event)) => self.apply_present(rows, fact, room, event),
-            What::Present(Event::Keys(_)) => Ok(()),
+            What::Present(Event::Keys(_) | Event::Skills(_)) => Ok(()),
             What::Erased(kind) => self.apply_erased(rows, fact, room, kind),
         }
     }
@@ -108,7 +108,9 @@ impl History {
             | EventKind::ApiKeyIssued
             | EventKind::ApiKeyRevoked
             | EventKind::AgentKeyEnrolled
-            | EventKind::AgentKeyRevoked => Ok(()),
+            | EventKind::AgentKeyRevoked
+            | EventKind::SkillPublished
+            | EventKind::SkillWithdrawn => Ok(()),
         }
     }
 

@@ -38,7 +38,7 @@ impl Projection for Rooms {
         };
         match fact.what {
             What::Present(Event::Room(event)) => self.apply_present(rows, fact, id, event),
-            What::Present(Event::Keys(_)) => Ok(()),
+            What::Present(Event::Keys(_) | Event::Skills(_)) => Ok(()),
             What::Erased(kind) => self.apply_erased(rows, fact, id, kind),
         }
     }
@@ -114,7 +114,9 @@ impl Rooms {
             | EventKind::ApiKeyIssued
             | EventKind::ApiKeyRevoked
             | EventKind::AgentKeyEnrolled
-            | EventKind::AgentKeyRevoked => Ok(()),
+            | EventKind::AgentKeyRevoked
+            | EventKind::SkillPublished
+            | EventKind::SkillWithdrawn => Ok(()),
         }
     }
 

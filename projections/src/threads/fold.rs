@@ -63,7 +63,7 @@ impl Projection for Threads {
             },
             // Bodies of claims go with their whole room only, of which then nothing is shown.
             What::Erased(EventKind::RoomErased) => self.erase(rows, id),
-            What::Present(Event::Keys(_)) | What::Erased(_) => Ok(()),
+            What::Present(Event::Keys(_) | Event::Skills(_)) | What::Erased(_) => Ok(()),
         }
     }
 

@@ -26,6 +26,9 @@ fn every_row() -> World {
     world.open(true, None);
     world.erase(2);
     every_ledger_row(&mut world);
+    world.publish(1);
+    world.publish(2);
+    world.withdraw(2);
     world
 }
 

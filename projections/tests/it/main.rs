@@ -15,5 +15,6 @@ mod golden;
 mod history;
 mod ledger_world;
 mod rooms;
+mod skills;
 mod threads;
 mod world;

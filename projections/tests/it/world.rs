@@ -83,7 +83,7 @@ impl World {
         self.rooms.len()
     }
 
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_micros(NOON + self.step * self.log.len() as i64)
     }
 

@@ -20,6 +20,7 @@ impl Operation {
             .replace("{cid}", "00000000-0000-0000-0000-000000000000")
             .replace("{seq}", "1")
             .replace("{name}", "alice")
+            .replace("{file}", "x.tar.gz")
             .replace("{path}", "0/000.p/1")
     }
 
@@ -46,7 +47,7 @@ fn describe(here: &Here) -> (Value, Vec<Operation>) {
             });
         }
     }
-    assert_eq!(operations.len(), 37);
+    assert_eq!(operations.len(), 42);
     (document, operations)
 }
 
@@ -152,5 +153,5 @@ fn every_example_is_a_request_the_server_takes() {
             assert!(operation.answers(&answer.status.to_string()), "{title}");
         }
     }
-    assert_eq!(bodies, 15);
+    assert_eq!(bodies, 16);
 }

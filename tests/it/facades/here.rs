@@ -1,6 +1,8 @@
-//! The server in this process, over a log in memory: real sockets, nothing on disk.
+//! The server in this process, over a log in memory: real sockets, and on disk only the bytes of
+//! shared skills.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -9,6 +11,7 @@ use minutebook::http::{HttpConfig, Server};
 use minutebook_eventlog::store::LogReader;
 use minutebook_eventlog::store::memory::MemoryStore;
 use minutebook_tests::http::{Answer, Connection};
+use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 
 use super::gate::{Gate, GateReader};
@@ -19,6 +22,8 @@ pub(super) struct Here {
     engine: Handle,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
+    /// Where the bytes of shared skills are.
+    skills: TempDir,
 }
 
 /// Headers of a JSON request.
@@ -49,6 +54,9 @@ impl Here {
     ) -> Self {
         let mut config = HttpConfig::new(([127, 0, 0, 1], 0).into());
         config.rooms_per_hour = 0;
+        config.skills_per_hour = 0;
+        let skills = tempfile::tempdir().unwrap();
+        config.skills = Some(skills.path().to_owned());
         change(&mut config);
         let (writer, reader) = MemoryStore::new().open().unwrap();
         let reader = wrap(reader);
@@ -89,12 +97,18 @@ impl Here {
             engine,
             stop,
             thread: Some(thread),
+            skills,
         }
     }
 
     /// Where it listens.
     pub(super) fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// Where it keeps the bytes of shared skills.
+    pub(super) fn skills(&self) -> &Path {
+        self.skills.path()
     }
 
     /// Its engine.

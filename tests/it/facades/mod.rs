@@ -25,3 +25,6 @@ mod repeats;
 mod rooms;
 mod server;
 mod signatures;
+mod skills;
+mod skills_hostile;
+mod skills_kept;

@@ -259,11 +259,15 @@ const PATHS: &[&str] = &[
     "/api/rooms/{id}/messages/{n}",
     "/api/rooms/{id}/rename",
     "/api/rooms/{id}/verify",
+    "/api/skills",
+    "/api/skills/{id}",
+    "/api/skills/{id}/{file}",
     "/docs",
     "/healthz",
     "/metrics",
     "/openapi.json",
     "/readyz",
+    "/skills-cdn/{file}",
 ];
 
 #[test]
@@ -309,7 +313,7 @@ fn every_described_operation_is_served_and_every_route_described() {
     let mut found: Vec<_> = paths.keys().map(String::as_str).collect();
     found.sort_unstable();
     assert_eq!(found, PATHS);
-    assert_eq!(described, 37);
+    assert_eq!(described, 42);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn answer(written: &Written) -> Reply {
         }
         // A repeat of a request whose room is gone.
         None => Err(no_room()),
-        Some(Event::Room(_) | Event::Keys(_)) => {
+        Some(Event::Room(_) | Event::Keys(_) | Event::Skills(_)) => {
             Err(ApiError::internal(&"hands were shaken by another event"))
         }
     }

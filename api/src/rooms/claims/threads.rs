@@ -71,7 +71,7 @@ fn opened(app: &App, id: RoomId, written: &Written) -> Reply {
         Some(Event::Room(room::Event::Claim(claims::Event::Opened(opened)))) => opened.claim,
         // A repeat of a request whose room is gone.
         None => return Err(no_room()),
-        Some(Event::Room(_) | Event::Keys(_)) => {
+        Some(Event::Room(_) | Event::Keys(_) | Event::Skills(_)) => {
             return Err(ApiError::internal(&"a thread was opened by another event"));
         }
     };
