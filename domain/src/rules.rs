@@ -89,9 +89,9 @@ fn key_may(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Result<(), Reject
     }
 }
 
-/// Whether a key that is bound to this agent may say so: in rooms and of skills under that
-/// name only. A key it issues is bound as it is itself, and the public keys it enrols are that agent's, or it would
-/// speak as anybody by way of those.
+/// Whether a key that is bound to this agent may say so: in rooms and of skills under that name
+/// only. A key it issues is bound as it is itself, and the public keys it enrols are that agent's,
+/// or it would speak as anybody by way of those.
 fn is_of(bound: &AgentName, what: &What<'_>) -> bool {
     match what {
         What::Present(Event::Room(event)) => event.agent().is_none_or(|agent| agent == bound),

@@ -67,6 +67,13 @@ fn the_python_client_signs_and_checks_signatures() {
 }
 
 #[test]
+fn the_python_client_negotiates_and_shares_skills() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    passes(&["test_ledger", "test_skills"], &server, None);
+}
+
+#[test]
 fn the_python_client_shows_its_key_to_its_own_server_only() {
     let folder = tempfile::tempdir().unwrap();
     start(folder.path()).terminate().unwrap();

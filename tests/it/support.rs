@@ -11,7 +11,14 @@ use minutebook_eventlog::store::fjall::{
 use minutebook_tests::server::{Options, Server};
 
 /// Limits lifted, as most tests want it.
-pub(crate) const UNLIMITED: [&str; 4] = ["--rooms-per-hour", "0", "--messages-per-room", "0"];
+pub(crate) const UNLIMITED: [&str; 6] = [
+    "--rooms-per-hour",
+    "0",
+    "--messages-per-room",
+    "0",
+    "--skills-per-hour",
+    "0",
+];
 
 /// The server program with these arguments.
 pub(crate) fn options(args: &[&str]) -> Options {

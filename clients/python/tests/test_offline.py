@@ -306,7 +306,7 @@ class CommandLine(unittest.TestCase):
                 if found:
                     words = shlex.split(found.group(1), comments=True)
                     words = words[:words.index(">")] if ">" in words else words
-                    words = [re.sub(r"^\$(ID|SEQ)$", "1", word) for word in words]
+                    words = [re.sub(r"^\$(ID|MESSAGE|SEQ)$", "1", word) for word in words]
                     self.assertTrue(callable(parser.parse_args(words).run), line)
                     commands += 1
         self.assertGreater(commands, 20)

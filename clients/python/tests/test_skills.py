@@ -95,7 +95,8 @@ class Document(unittest.TestCase):
         self.folder = Folder()
         self.addCleanup(self.folder.cleanup)
         self.room = minutebook.create_room(confirmations_needed=1)["url"]
-        self.seq = minutebook.send(self.room, "bob", "May we say Friday?")["log_seq"]
+        asked = minutebook.send(self.room, "bob", "May we say Friday?")
+        self.seq, self.message = asked["log_seq"], asked["id"]
         opened = minutebook.open_claim(self.room, "bob", "Delivery date", "2026-12-04")
         self.theirs = opened["id"]
         self.mine = minutebook.open_claim(self.room, "me", "Price", "5 EUR")["id"]
@@ -105,7 +106,7 @@ class Document(unittest.TestCase):
     def type(self, line):
         context = minutebook.get_context(self.room)["context_hash"]
         values = {"ROOM": self.room, "ID": "0", "SEQ": str(self.seq), "CLAIM": self.theirs,
-                  "MINE": self.mine, "HASH": context}
+                  "MINE": self.mine, "HASH": context, "MESSAGE": str(self.message)}
         # The one command that never ends by itself.
         line = re.sub(r"(minutebook\.py follow .*)", r"\1 --max 1", line)
         return subprocess.run(
