@@ -172,6 +172,30 @@ pub(super) fn position_op(meta: Space, key: Vec<u8>, seq: u64) -> RowOp {
     }
 }
 
+/// Whether a generation had rows and its space is gone. Its position is written after its space
+/// was made, and deleted before the space is dropped.
+pub(super) fn is_lost(
+    reader: &dyn LogReader,
+    kind: Kind,
+    number: u32,
+) -> Result<bool, GenerationError> {
+    let meta = reader.space(META_SPACE)?;
+    let had_rows = reader.get(meta, &position_key(kind, number))?.is_some();
+    Ok(had_rows && !reader.spaces()?.contains(&space_name(kind, number)))
+}
+
+/// Refuses a generation whose rows are gone, before an empty space takes their place.
+pub(super) fn refuse_lost(
+    reader: &dyn LogReader,
+    kind: Kind,
+    number: u32,
+) -> Result<(), GenerationError> {
+    if is_lost(reader, kind, number)? {
+        return Err(GenerationError::Lost { kind, number });
+    }
+    Ok(())
+}
+
 /// The seq the live generation is folded to; 0 without one.
 pub fn live_position(reader: &dyn LogReader, kind: Kind) -> Result<u64, GenerationError> {
     match Catalog::load(reader, kind)?.live() {

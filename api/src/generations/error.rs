@@ -42,6 +42,18 @@ pub enum GenerationError {
         /// Why.
         reason: String,
     },
+    /// The rows of a generation are gone.
+    #[error(
+        "{kind}: the rows of generation {number} are missing from the database (the keyspace \
+         v.{}); build them anew from the log: minutebook projections rebuild {kind}",
+        super::space_name(*kind, *number)
+    )]
+    Lost {
+        /// Which projection.
+        kind: Kind,
+        /// Which generation.
+        number: u32,
+    },
     /// No such generation.
     #[error("{kind} has no generation {number}")]
     Unknown {
@@ -74,7 +86,7 @@ impl GenerationError {
     /// Whether data on disk is damaged, as opposed to anything else.
     pub const fn is_damage(&self) -> bool {
         match self {
-            Self::Damaged { .. } | Self::Catalog { .. } => true,
+            Self::Damaged { .. } | Self::Catalog { .. } | Self::Lost { .. } => true,
             Self::Store(error) => {
                 matches!(error, StoreError::Damaged(_) | StoreError::HeadAhead { .. })
             }

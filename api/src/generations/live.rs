@@ -6,7 +6,7 @@ use minutebook_projections::{Kind, Projection};
 
 use super::{
     Catalog, GenerationError, SpaceRows, Stage,
-    catalog::{position, position_key, position_op, space_name},
+    catalog::{position, position_key, position_op, refuse_lost, space_name},
     rows::store_ops,
 };
 
@@ -151,6 +151,7 @@ fn ready(reader: &dyn LogReader, kind: Kind, head: u64) -> Result<Option<u32>, G
             "live rows are version {found}, this program's {expected}"
         ));
     }
+    refuse_lost(reader, kind, live.number)?;
     match position(reader, kind, live.number)? {
         at if at == head => Ok(Some(live.number)),
         at => not_ready(format!("live rows end at seq {at}, the log at {head}")),

@@ -10,7 +10,7 @@ use minutebook_projections::Kind;
 
 use super::{
     Access, Build, Catalog, Comparison, Filling, Generation, GenerationError, Progress, Stage,
-    catalog::{position, position_key, space_name},
+    catalog::{is_lost, position, position_key, refuse_lost, space_name},
     compare,
 };
 
@@ -116,6 +116,7 @@ fn plan(access: &Access, kind: Kind, head: u64) -> Result<Ensured, GenerationErr
     if let Some(live) = catalog.live()
         && usable(&live)?
     {
+        refuse_lost(&*access.reader, kind, live.number)?;
         let is_behind = position(&*access.reader, kind, live.number)? < head;
         let step = if is_behind {
             Step::CaughtUp
@@ -134,7 +135,7 @@ fn plan(access: &Access, kind: Kind, head: u64) -> Result<Ensured, GenerationErr
         .rev()
         .filter(|one| one.stage == Stage::Kept)
     {
-        if usable(one)? {
+        if usable(one)? && !is_lost(&*access.reader, kind, one.number)? {
             return Ok(Ensured {
                 kind,
                 number: one.number,
@@ -156,7 +157,7 @@ fn begin(access: &Access, kind: Kind, fresh: bool) -> Result<u32, GenerationErro
     if let Some(building) = catalog.building() {
         let at = position(&*access.reader, kind, building.number)?;
         let is_usable = building.version == kind.version() && at <= access.reader.head()?.seq;
-        if is_usable && !fresh {
+        if is_usable && !fresh && !is_lost(&*access.reader, kind, building.number)? {
             return Ok(building.number);
         }
     }
@@ -206,6 +207,11 @@ pub fn check(
         fresh: true,
         ..RebuildOptions::default()
     };
+    for &kind in kinds {
+        if let Some(live) = Catalog::load(&*access.reader, kind)?.live() {
+            refuse_lost(&*access.reader, kind, live.number)?;
+        }
+    }
     let numbers = build_beside(access, kinds, fresh, watch)?;
     let mut found = Vec::new();
     for (kind, number) in numbers {
@@ -235,7 +241,7 @@ fn build_beside(
     Ok(numbers)
 }
 
-/// Both compared, when there is a live one of this version. One that is behind the head (which
+/// Both compared, when there is a live one of this version that has its rows. One that is behind the head (which
 /// the engine never leaves behind) simply differs.
 fn compare_with_live(
     access: &Access,
@@ -246,7 +252,7 @@ fn compare_with_live(
     let Some(live) = Catalog::load(reader, kind)?.live() else {
         return Ok(None);
     };
-    if live.version != kind.version() {
+    if live.version != kind.version() || is_lost(reader, kind, live.number)? {
         return Ok(None);
     }
     let live = reader.space(&space_name(kind, live.number))?;
@@ -277,6 +283,7 @@ pub fn use_generation(
     if one.stage == Stage::Live {
         return Ok(None);
     }
+    refuse_lost(&*access.reader, kind, number)?;
     let mut build = Build::new(access, Filling::default())?;
     build.add(kind, number)?;
     build.run(watch)?;

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use minutebook::cli::Exit;
 use minutebook::generations::{
     Catalog, Comparison, Filling, GenerationError, Outcome, RebuildOptions, Stage, Step, check,
     ensure_live, forget_others, position, rebuild, space_name, use_generation,
@@ -10,7 +11,7 @@ use minutebook::generations::{
 use minutebook_eventlog::store::{META_SPACE, RowOp};
 use minutebook_projections::Kind;
 
-use crate::harness::{Raw, TestLog, go_on, small};
+use crate::harness::{Raw, TestLog, go_on, minutebook, small};
 
 const ALL: [Kind; 4] = Kind::ALL;
 
@@ -420,4 +421,35 @@ fn live_rows_beyond_the_log_are_built_anew() {
     assert_eq!((ensured[0].number, ensured[0].step), (2, Step::Built));
     drop(raw);
     log.reopen();
+}
+
+#[test]
+fn live_rows_that_vanished_are_missed_until_they_are_rebuilt() {
+    // In the order they were made, after the seven keyspaces of the log itself.
+    for (keyspace, kind) in (8..).zip(ALL) {
+        let mut log = small();
+        let dir = log.close().to_owned();
+        std::fs::remove_dir_all(dir.join(format!("db/keyspaces/{keyspace}"))).unwrap();
+        // What refuses must not make them anew, empty: the next start would not miss them.
+        for _ in 0..2 {
+            let raw = Raw::open(&dir);
+            let error = ensure_live(&raw.access, &mut go_on).unwrap_err();
+            let text = error.to_string();
+            assert!(error.is_damage(), "{text}");
+            assert!(text.contains(&format!("v.{kind}.g1")), "{text}");
+            let advice = format!("minutebook projections rebuild {kind}");
+            assert!(text.contains(&advice), "{text}");
+        }
+        let ran = minutebook(&dir, &["projections", "check"]);
+        assert!(ran.err.contains("are missing"), "{}", ran.err);
+        let ran = minutebook(&dir, &["projections", "rebuild", kind.name()]);
+        assert_eq!(ran.exit, Exit::Ok, "{}", ran.err);
+        let raw = Raw::open(&dir);
+        ensure_live(&raw.access, &mut go_on).unwrap();
+        let error = use_generation(&raw.access, kind, 1, &mut go_on).unwrap_err();
+        assert!(matches!(error, GenerationError::Lost { .. }), "{error}");
+        let found = check(&raw.access, &ALL, &mut go_on).unwrap();
+        let equal = |one: &Option<Comparison>| one.as_ref().is_some_and(Comparison::is_equal);
+        assert!(found.iter().all(|(_, one)| equal(one)), "{found:?}");
+    }
 }

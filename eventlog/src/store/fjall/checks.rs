@@ -6,15 +6,15 @@
 
 use std::path::PathBuf;
 
-use fjall::Keyspace;
+use fjall::{Database, Keyspace};
 
-use super::{failure, tuning::Tables};
+use super::{failure, tuning, tuning::Tables};
 use crate::{
     format::hash::{Hash, chain_hash},
     store::{
         Head, StoreError,
         keys::{
-            body, checkpoint, envelope,
+            KeyKind, body, checkpoint, envelope,
             head::{self, HeadRow},
             stream,
         },
@@ -23,6 +23,30 @@ use crate::{
 
 fn damaged(what: String) -> StoreError {
     StoreError::Damaged(what)
+}
+
+/// Refuses a log that lost a keyspace, before a new one, empty, takes its place: without its
+/// commands a log would take every command a second time. All were made before anything was
+/// written, so a log that has anything has all of them.
+pub(super) fn all_there(db: &Database, saved_seq: u64) -> Result<(), StoreError> {
+    let exists = |kind: &KeyKind| db.keyspace_exists(kind.keyspace());
+    let (there, missing): (Vec<_>, Vec<_>) = Tables::KINDS.into_iter().partition(exists);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut had_rows = saved_seq > 0;
+    for kind in there {
+        let keyspace = db.keyspace(kind.keyspace(), || tuning::keyspace_options(kind));
+        had_rows |= keyspace.map_err(failure)?.first_key_value().is_some();
+    }
+    if !had_rows {
+        return Ok(());
+    }
+    let names: Vec<_> = missing.iter().map(|kind| kind.keyspace()).collect();
+    Err(damaged(format!(
+        "the database lost what is in every log (missing below db/keyspaces: {})",
+        names.join(", ")
+    )))
 }
 
 /// Where the log in these keyspaces ends.

@@ -156,6 +156,8 @@ impl Opened {
         journals: &[(PathBuf, u64)],
     ) -> Result<Self, StoreError> {
         let db = database(db_dir, options)?;
+        let saved_seq = saved.map_or(0, |saved| saved.head.seq);
+        checks::all_there(&db, saved_seq)?;
         let tables = Tables::open(&db)?;
         let (head, row) = checks::log_head(&tables)?;
         if saved.is_none() && head.seq > 0 && !options.accept_missing_head {

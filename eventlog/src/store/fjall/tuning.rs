@@ -74,6 +74,17 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// What they hold.
+    pub(super) const KINDS: [KeyKind; 7] = [
+        KeyKind::Envelope,
+        KeyKind::Body,
+        KeyKind::Stream,
+        KeyKind::Command,
+        KeyKind::Checkpoint,
+        KeyKind::Tile,
+        KeyKind::Meta,
+    ];
+
     pub(super) fn open(db: &Database) -> Result<Self, StoreError> {
         let open = |kind: KeyKind| {
             db.keyspace(kind.keyspace(), || keyspace_options(kind))

@@ -217,11 +217,28 @@ fn a_keyspace_that_vanished_is_refused() {
         let (_writer, reader) = FjallStore::open(dir.path(), &Options::default()).unwrap();
         assert_eq!(reader.read(1, 9).unwrap().len(), 3);
     }
-    // Keyspace 2 is the bodies: without its folder fjall makes it anew, empty.
-    let db = dir.path().join("db/keyspaces");
-    fs::remove_dir_all(db.join("2")).unwrap();
-    let error = open_error(dir.path());
-    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    // Without its folder fjall makes a keyspace anew, empty.
+    let names = [
+        "envelopes",
+        "bodies",
+        "streams",
+        "commands",
+        "checkpoints",
+        "tiles",
+        "meta",
+    ];
+    for (number, name) in (1..).zip(names) {
+        let lost = copy(dir.path());
+        fs::remove_dir_all(lost.path().join(format!("db/keyspaces/{number}"))).unwrap();
+        // What refuses must not make it anew: the next start would not miss it.
+        for _ in 0..2 {
+            let error = open_error(lost.path());
+            assert!(matches!(error, StoreError::Damaged(_)), "{name}: {error}");
+            let text = error.to_string();
+            assert!(text.contains(&format!("db/keyspaces: {name})")), "{text}");
+            assert!(text.contains("restore a backup"), "{text}");
+        }
+    }
 }
 
 #[test]
