@@ -56,6 +56,11 @@ impl OutsideReceipt {
                 "its index is not in its checkpoint's tree".to_owned(),
             ));
         }
+        if !receipt.is_whole() {
+            let text = "its proof does not lead from the record it holds to its checkpoint: it \
+                        was changed; take the receipt anew from where it came";
+            return Err(refused(text.to_owned()));
+        }
         Ok(Self {
             label: label.to_owned(),
             receipt,

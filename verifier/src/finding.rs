@@ -115,6 +115,8 @@ codes! {
     Fork = "fork" => Refuted,
     /// The record is not the one the receipt was given for.
     ReceiptMismatch = "receipt_mismatch" => Refuted,
+    /// A receipt that neither proves the record at its place nor holds another one.
+    ReceiptUnusable = "receipt_unusable" => Inconclusive,
     /// An anchor that the log's key in force at its size did not sign, or of another log.
     AnchorUnusable = "anchor_unusable" => Inconclusive,
     /// An anchor this kind of bundle cannot be compared with.

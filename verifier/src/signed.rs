@@ -99,6 +99,17 @@ impl Receipt {
         self.proof.verify_in(leaf, &self.signed.head).is_ok()
     }
 
+    /// Whether there is a record in it.
+    pub(crate) fn holds_a_record(&self) -> bool {
+        self.proof.extra.is_some()
+    }
+
+    /// Whether the record in it, if there is one, is the one it proves.
+    pub(crate) fn is_whole(&self) -> bool {
+        let proves = |leaf| self.proves(&leaf);
+        !self.holds_a_record() || self.proof.entry_leaf().is_ok_and(proves)
+    }
+
     /// Whether the data it carries, which nothing authenticates, is this record or nothing.
     pub(crate) fn carries_only(&self, leaf: &Hash) -> bool {
         self.proof.extra.is_none() || self.proof.entry_leaf().is_ok_and(|entry| entry == *leaf)

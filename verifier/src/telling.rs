@@ -81,6 +81,7 @@ fn class(code: Code) -> Class {
         | Code::AnchorUnusable
         | Code::AnchorNotComparable
         | Code::ReceiptNotInBundle
+        | Code::ReceiptUnusable
         | Code::QuorumNotMet => Class::Open,
     }
 }

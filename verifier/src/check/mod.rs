@@ -10,6 +10,7 @@ pub(crate) mod core;
 pub(crate) mod epochs;
 pub(crate) mod log;
 pub(crate) mod outcome;
+mod receipts;
 pub(crate) mod room;
 mod room_anchors;
 pub(crate) mod sequence;

@@ -13,6 +13,7 @@ use minutebook_eventlog::format::hash::Hash;
 
 use super::{
     core::Core,
+    receipts::Held,
     sequence::{Of, Sequence, Step},
 };
 use crate::{
@@ -64,7 +65,7 @@ pub(crate) struct RoomCheck<'a> {
     ended: bool,
     /// Lines that could not be read since the last record.
     bad: Vec<Finding>,
-    pub(super) receipts: Vec<(OutsideReceipt, bool)>,
+    pub(super) receipts: Vec<Held>,
     pub(super) anchors: Vec<Anchor>,
 }
 
@@ -97,7 +98,7 @@ impl<'a> RoomCheck<'a> {
             note: None,
             ended: false,
             bad: Vec::new(),
-            receipts: receipts.iter().map(|r| (r.clone(), false)).collect(),
+            receipts: receipts.iter().cloned().map(Held::new).collect(),
             anchors: anchors.to_vec(),
         }
     }
@@ -179,23 +180,11 @@ impl<'a> RoomCheck<'a> {
         }
     }
 
-    /// Compares the record with the receipts given from outside.
+    /// Holds the record against the receipts given from outside.
     fn outside(&mut self, record: &Prepared, line: u64) {
-        for (outside, met) in &mut self.receipts {
-            if outside.receipt.index + 1 != record.seq {
-                continue;
-            }
-            *met = true;
-            if outside.receipt.proves(&record.leaf) {
-                self.core.counts.receipts += 1;
-            } else {
-                let text = format!(
-                    "it is not the record receipt {} was given for",
-                    outside.label
-                );
-                let finding = Finding::new(Code::ReceiptMismatch, text).seq(record.seq);
-                self.core.findings.push(finding.line(line));
-            }
+        let its = |held: &&mut Held| held.seq() == record.seq;
+        for held in self.receipts.iter_mut().filter(its) {
+            held.meet(record.leaf, line);
         }
     }
 

@@ -17,20 +17,23 @@ impl RoomCheck<'_> {
             let result = self.anchor(&anchor, false);
             self.result(&anchor, result);
         }
-        for (outside, met) in std::mem::take(&mut self.receipts) {
-            let anchor = outside.anchor();
-            let result = self.anchor(&anchor, met);
-            if !met && result != "truncated" && result != "unusable" {
+        let length = self.newest.as_ref().map_or(0, |newest| newest.head.size);
+        for held in std::mem::take(&mut self.receipts) {
+            let anchor = held.outside.anchor();
+            let wrong = held.judge(length, &mut self.core, self.policy);
+            let result = self.anchor(&anchor, held.is_kept());
+            if !held.is_met() && result != "truncated" && result != "unusable" {
                 let text = format!(
                     "receipt {} is for record {}, which is not in this room's bundle",
-                    outside.label,
-                    outside.receipt.index + 1
+                    held.outside.label,
+                    held.seq()
                 );
                 self.core
                     .findings
                     .push(Finding::new(Code::ReceiptNotInBundle, text));
             }
-            self.result(&anchor, result);
+            let says_more = matches!(result, "consistent" | "not_comparable");
+            self.result(&anchor, wrong.filter(|_| says_more).unwrap_or(result));
         }
     }
 

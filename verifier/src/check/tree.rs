@@ -5,7 +5,7 @@
 
 use minutebook_eventlog::format::{hash::Hash, tree::Frontier};
 
-use super::core::Core;
+use super::{core::Core, receipts::Held};
 use crate::{
     evidence::{Anchor, OutsideReceipt},
     finding::{Code, Finding},
@@ -22,7 +22,7 @@ pub(crate) struct Tree {
     frontier: Option<Frontier>,
     anchors: Vec<(Anchor, Option<bool>)>,
     anchors_passed: usize,
-    receipts: Vec<(OutsideReceipt, bool)>,
+    receipts: Vec<Held>,
     receipts_passed: usize,
     /// Size of the newest checkpoint whose root matched.
     matched: u64,
@@ -45,7 +45,7 @@ impl Tree {
             frontier: Some(Frontier::new()),
             anchors: all.into_iter().map(|anchor| (anchor, None)).collect(),
             anchors_passed: 0,
-            receipts: receipts.into_iter().map(|r| (r, false)).collect(),
+            receipts: receipts.into_iter().map(Held::new).collect(),
             receipts_passed: 0,
             matched: 0,
             mismatched: false,
@@ -105,24 +105,13 @@ impl Tree {
     }
 
     /// Takes the record at this position.
-    pub(crate) fn push(&mut self, position: u64, line: u64, leaf: Hash, core: &mut Core) {
-        while let Some((outside, met)) = self.receipts.get_mut(self.receipts_passed)
-            && outside.receipt.index < position
+    pub(crate) fn push(&mut self, position: u64, line: u64, leaf: Hash) {
+        while let Some(held) = self.receipts.get_mut(self.receipts_passed)
+            && held.seq() <= position
         {
             self.receipts_passed += 1;
-            if outside.receipt.index + 1 != position {
-                continue;
-            }
-            *met = true;
-            if outside.receipt.proves(&leaf) {
-                core.counts.receipts += 1;
-            } else {
-                let text = format!(
-                    "it is not the record receipt {} was given for",
-                    outside.label
-                );
-                let finding = Finding::new(Code::ReceiptMismatch, text).seq(position);
-                core.findings.push(finding.line(line));
+            if held.seq() == position {
+                held.meet(leaf, line);
             }
         }
         let Some(frontier) = &mut self.frontier else {
@@ -174,6 +163,7 @@ impl Tree {
     /// back the checkpoints that are of this history: witnesses may have cosigned them.
     pub(crate) fn finish(&mut self, length: u64, core: &mut Core, policy: &Policy) -> Vec<Signed> {
         let mut consistent = Vec::new();
+        let judged = self.judge_receipts(length, core, policy);
         for (anchor, outcome) in std::mem::take(&mut self.anchors) {
             let result = self.outcome(&anchor, outcome, length, core, policy);
             if result == "consistent" {
@@ -182,24 +172,41 @@ impl Tree {
                     .push((anchor.size(), anchor.signed.head.root));
                 consistent.push(anchor.signed.clone());
             }
+            let wrong = |(label, _): &&(String, _)| {
+                result == "consistent" && anchor.kind == "receipt" && *label == anchor.label
+            };
+            let word = judged.iter().find(wrong).map(|(_, word)| *word);
             self.results.push(AnchorResult {
                 size: anchor.size(),
                 label: anchor.label,
                 kind: anchor.kind,
-                result,
+                result: word.unwrap_or(result),
             });
         }
-        for (outside, met) in &self.receipts {
-            if !met && outside.receipt.index < length {
-                let text = format!(
-                    "the record of receipt {} is not in the bundle",
-                    outside.label
-                );
+        consistent
+    }
+
+    /// Says what each receipt amounts to besides its checkpoint: the words for those of which
+    /// something is wrong, by label.
+    fn judge_receipts(
+        &self,
+        length: u64,
+        core: &mut Core,
+        policy: &Policy,
+    ) -> Vec<(String, &'static str)> {
+        let mut wrong = Vec::new();
+        for held in &self.receipts {
+            let label = &held.outside.label;
+            if let Some(word) = held.judge(length, core, policy) {
+                wrong.push((label.clone(), word));
+            }
+            if !held.is_met() && held.outside.receipt.index < length {
+                let text = format!("the record of receipt {label} is not in the bundle");
                 let finding = Finding::new(Code::ReceiptNotInBundle, text);
-                core.findings.push(finding.seq(outside.receipt.index + 1));
+                core.findings.push(finding.seq(held.seq()));
             }
         }
-        consistent
+        wrong
     }
 
     fn outcome(

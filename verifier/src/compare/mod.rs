@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub use self::proof::ForkProof;
-use self::proof::{Certificate, FORMAT, signed_in_force};
+use self::proof::{Certificate, FORMAT, claim, signed_in_force};
 
 /// Largest proof file read.
 pub(super) const PROOF_BYTES_MAX: usize = 1 << 20;
@@ -183,7 +183,7 @@ pub fn compare(a: View, b: View, policy: &Policy) -> Result<Comparison, VerifyEr
     let proof = ForkProof {
         format: FORMAT.to_owned(),
         origin: first.signed.head.origin.clone(),
-        why: String::new(),
+        why: claim(sizes.0, sizes.1),
         first: first.signed.text.clone(),
         second: second.signed.text.clone(),
         root_at_first: None,
@@ -195,10 +195,7 @@ pub fn compare(a: View, b: View, policy: &Policy) -> Result<Comparison, VerifyEr
         if first.signed.head.root == second.signed.head.root {
             return Ok(Comparison::Consistent { sizes });
         }
-        return Ok(Comparison::Fork(Box::new(ForkProof {
-            why: format!("two roots were signed for one size, {}", sizes.0),
-            ..proof
-        })));
+        return Ok(Comparison::Fork(Box::new(proof)));
     }
     let Some(root) = second.subtree((0, sizes.0)) else {
         return Ok(Comparison::Unknown { sizes });
@@ -209,11 +206,6 @@ pub fn compare(a: View, b: View, policy: &Policy) -> Result<Comparison, VerifyEr
     let ranges = consistency_ranges(sizes.0, sizes.1);
     let hashes = ranges.into_iter().filter_map(|range| second.subtree(range));
     Ok(Comparison::Fork(Box::new(ForkProof {
-        why: format!(
-            "the log that was signed at size {} does not begin with the log that was signed at \
-             size {}",
-            sizes.1, sizes.0
-        ),
         root_at_first: Some(root.to_string()),
         consistency: hashes.map(|hash| hash.to_string()).collect(),
         ..proof

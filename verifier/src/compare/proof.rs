@@ -105,6 +105,11 @@ impl ForkProof {
         if first.head.origin != self.origin || second.head.origin != self.origin {
             return Err(refused("a checkpoint is of another log"));
         }
+        if self.why != claim(first.head.size, second.head.size) {
+            return Err(refused(
+                "what it says in words is not what its checkpoints say",
+            ));
+        }
         let of_first = self.epochs_of_first.as_ref().unwrap_or(&self.epochs);
         signed_in_force(&first, policy, of_first)?;
         signed_in_force(&second, policy, &self.epochs)?;
@@ -128,6 +133,17 @@ impl ForkProof {
         }
         Ok(())
     }
+}
+
+/// What a proof of two checkpoints of these sizes shows, in words.
+pub(super) fn claim(first: u64, second: u64) -> String {
+    if first == second {
+        return format!("two roots were signed for one size, {first}");
+    }
+    format!(
+        "the log that was signed at size {second} does not begin with the log that was signed at \
+         size {first}"
+    )
 }
 
 /// The trusted keys of a log and those certified from there on, with the sizes they sign.

@@ -87,6 +87,19 @@ fn a_fork_of_any_two_sizes_gives_a_proof_that_checks_and_cannot_be_bent() {
 }
 
 #[test]
+fn a_proof_says_in_words_what_it_proves_and_nothing_else() {
+    let (log, ..) = eventful();
+    let fork = proof(view(&log.bundle()), view(&forked(&log)), &log);
+    fork.check(&policy(&log)).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&fork.to_text()).unwrap();
+    for why in ["", "the operator confessed"] {
+        value["why"] = why.into();
+        let bent = ForkProof::parse(value.to_string().as_bytes()).unwrap();
+        assert!(bent.check(&policy(&log)).is_err(), "{why:?}");
+    }
+}
+
+#[test]
 fn an_honest_log_cannot_be_accused() {
     let (log, ..) = eventful();
     let fork = proof(view(&log.bundle()), view(&forked(&log)), &log);

@@ -199,6 +199,92 @@ fn a_receipt_for_another_record_at_its_place_refutes() {
 }
 
 #[test]
+fn a_receipt_that_does_not_hold_by_itself_says_nothing_about_a_log() {
+    let (log, room, _) = eventful();
+    let seq = log.room_seqs(room)[3];
+    let good = log.proof_at(seq, log.size());
+    let mut changed = Vec::new();
+    for (key, text) in [("entry", &b"{}"[..]), ("entry", b"\xff"), ("entry", b"")] {
+        let mut bent = good.clone();
+        bent.extra = Some(text.to_vec());
+        changed.push((key, bent));
+    }
+    let mut bent = good.clone();
+    let envelope = String::from_utf8(bent.extra.unwrap()).unwrap();
+    bent.extra = Some(
+        envelope
+            .replace("\"actor\":\"", "\"actor\":\"x")
+            .into_bytes(),
+    );
+    changed.push(("actor", bent));
+    let mut bent = good.clone();
+    bent.index += 1;
+    changed.push(("index", bent));
+    let mut bent = good.clone();
+    bent.path[0] = minutebook_eventlog::format::hash::Hash::ZERO;
+    changed.push(("hash", bent));
+    let mut bent = good.clone();
+    bent.path.pop();
+    changed.push(("path", bent));
+    for (what, mut bent) in changed {
+        let refused = OutsideReceipt::parse("mine", bent.to_text().as_bytes());
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("it was changed"), "{what}: {error}");
+        if what == "entry" || what == "actor" {
+            continue;
+        }
+        // One that holds no record could be of another log as well as broken.
+        bent.extra = None;
+        for bundle in [log.bundle(), log.room_bundle(room)] {
+            let report = check(&bundle, &of_key(&log), with_receipt(&bent.to_text()));
+            assert_eq!(report.verdict, Verdict::Inconclusive, "{what}");
+            assert_eq!(
+                report.counts.receipts,
+                clean_receipts(&bundle, &log),
+                "{what}"
+            );
+            let at_fault = report.findings.iter().map(|one| one.name.name());
+            if at_fault.eq(["receipt_unusable"]) {
+                assert_eq!(report.anchors[0].result, "unusable", "{what}");
+            } else {
+                // The next record of the log, which is of another room.
+                assert_only(&report, Verdict::Inconclusive, &["receipt_not_in_bundle"]);
+                assert_eq!((what, bundle), ("index", log.room_bundle(room)));
+            }
+        }
+    }
+}
+
+/// How many receipts a bundle has by itself.
+fn clean_receipts(bundle: &[u8], log: &Log) -> u64 {
+    let report = check(bundle, &of_key(log), Options::default());
+    report.counts.receipts
+}
+
+#[test]
+fn a_receipt_that_the_logs_key_did_not_sign_says_nothing_about_a_log() {
+    let (log, room, _) = eventful();
+    let mut other = Log::open(1);
+    other.open_room("first");
+    for i in 0..30 {
+        other.post(room, "eve", &format!("other {i}"));
+    }
+    let seq = log.room_seqs(room)[3];
+    let proof = other.proof_at(seq, 10);
+    let head = minutebook_eventlog::format::checkpoint::Checkpoint::peek(&proof.checkpoint);
+    let checkpoint = head.unwrap().sign(&signing_key(9));
+    let forged = minutebook_eventlog::format::proof::TlogProof {
+        checkpoint,
+        ..proof
+    };
+    for bundle in [log.bundle(), log.room_bundle(room)] {
+        let report = check(&bundle, &of_key(&log), with_receipt(&forged.to_text()));
+        assert_only(&report, Verdict::Inconclusive, &["anchor_unusable"]);
+        assert_eq!(report.counts.receipts, clean_receipts(&bundle, &log));
+    }
+}
+
+#[test]
 fn checkpoints_count_only_with_the_key_of_their_epoch_and_around_a_rotation() {
     let (log, ..) = eventful();
     let policy = of_key(&log);

@@ -362,13 +362,17 @@ impl Log {
 
     /// The receipt given for this record when the log had this size.
     pub(crate) fn receipt_at(&self, seq: u64, size: u64) -> String {
-        let proof = TlogProof {
-            extra: None,
+        self.proof_at(seq, size).to_text()
+    }
+
+    pub(crate) fn proof_at(&self, seq: u64, size: u64) -> TlogProof {
+        let at = usize::try_from(seq - 1).unwrap();
+        TlogProof {
+            extra: Some(self.records[at].envelope.clone()),
             index: seq - 1,
             path: inclusion_proof(&self.leaves, seq - 1, size).unwrap(),
             checkpoint: self.checkpoint_at(size),
-        };
-        proof.to_text()
+        }
     }
 
     pub(crate) fn receipt(&self, seq: u64) -> String {
