@@ -18,8 +18,13 @@ const NUMBER_MAX: u64 = 1 << 48;
 /// A keyspace that holds something has this file, and its folder of tables.
 const CURRENT: &str = "current";
 
+const NO_FOLDER: &str = "is not a directory, but should be: restore it from a backup";
+
 /// Refuses a database that is not laid out as fjall lays it out.
 pub(super) fn check(db: &Path) -> Result<(), StoreError> {
+    if fs::metadata(db).is_ok_and(|db| !db.is_dir()) {
+        return Err(damaged(db, NO_FOLDER));
+    }
     each(db, |entry, name| {
         match name {
             "version" | "lock" => file(entry),
@@ -29,13 +34,29 @@ pub(super) fn check(db: &Path) -> Result<(), StoreError> {
             _ => Ok(()),
         }
     })?;
-    if db.join("keyspaces").exists() || !db.join("version").exists() {
+    if !db.join("version").exists() {
         return Ok(());
     }
-    Err(damaged(
-        &db.join("keyspaces"),
-        "is missing: restore it from a backup",
-    ))
+    // Made before the version.
+    for name in ["keyspaces", "keyspaces/0", "lock"] {
+        present(&db.join(name))?;
+    }
+    Ok(())
+}
+
+/// Refuses what lost its mark of being complete, for a log that has records.
+pub(super) fn check_mark(db: &Path, mark: &str) -> Result<(), StoreError> {
+    if db.join("keyspaces").exists() {
+        present(&db.join(mark))?;
+    }
+    Ok(())
+}
+
+fn present(path: &Path) -> Result<(), StoreError> {
+    if path.exists() {
+        return Ok(());
+    }
+    Err(damaged(path, "is missing: restore it from a backup"))
 }
 
 fn is_journal(name: &str) -> bool {
@@ -47,8 +68,8 @@ fn is_journal(name: &str) -> bool {
 fn keyspaces(entry: &DirEntry) -> Result<(), StoreError> {
     folder(entry)?;
     each(&entry.path(), |entry, name| {
-        // fjall leaves stray files alone.
-        if kind(entry)?.is_file() {
+        // fjall leaves stray files alone, even one in the place of a keyspace.
+        if kind(entry)?.is_file() && name.parse::<u64>().is_err() {
             return Ok(());
         }
         numbered(entry, Some(name))?;
@@ -120,10 +141,7 @@ fn folder(entry: &DirEntry) -> Result<(), StoreError> {
     if kind(entry)?.is_dir() {
         return Ok(());
     }
-    Err(damaged(
-        &entry.path(),
-        "is not a directory, but should be: restore it from a backup",
-    ))
+    Err(damaged(&entry.path(), NO_FOLDER))
 }
 
 /// A number as fjall writes it, and not one that it could not count on from.

@@ -71,8 +71,12 @@ impl FjallStore {
         let lock = DirLock::take(dir, options.create)?;
         let db_dir = dir.join(DB_DIR);
         let saved = saved_head(dir, options)?;
+        layout::check(&db_dir)?;
         let exists = db_dir.join(DB_MARK).is_file();
         if !exists {
+            if saved.as_ref().is_some_and(|saved| saved.head.seq > 0) {
+                layout::check_mark(&db_dir, DB_MARK)?;
+            }
             may_create(dir, options, saved.as_ref()).map_err(|e| e.located(dir))?;
         }
         let unclean = saved
