@@ -177,6 +177,9 @@ fn issue(
     global: &Global,
     terminal: &mut Terminal<'_>,
 ) -> Result<(), Failure> {
+    if label.is_empty() {
+        return Err(Failure::usage("--label is empty; say what the key is for"));
+    }
     let secret = format!("{SECRET_PREFIX}{}", hex::encode(rand::random::<[u8; 32]>()));
     let name = format!("k_{}", hex::encode(rand::random::<[u8; 8]>()));
     let key = KeyId::parse(&name).ok_or_else(|| Failure::error("no name for the key"))?;

@@ -1,11 +1,11 @@
 //! `minutebook replay --until SEQ [--diff SEQ] [--room UUID]`, and `--step`
 
-use minutebook_domain::ids::RoomId;
+use minutebook_domain::ids::{RoomId, StreamId};
 use serde_json::{Value, json};
 
 use super::{Exit, Failure, Global, Terminal, log::room_id, progress::Meter};
 use crate::offline::{
-    OpenLog,
+    OfflineError, OpenLog,
     display::{counted, printable, shortened},
     moment::{Difference, Replay, differences},
     records,
@@ -94,6 +94,14 @@ fn show_steps(
         show_step(step, global, terminal)
     })?;
     if let (0, Some(room)) = (shown, args.room) {
+        let stream = StreamId::Room(room).to_string();
+        if log
+            .reader()
+            .read_stream_envelopes(&stream, 1, 1)?
+            .is_empty()
+        {
+            return Err(OfflineError::NoRoom(room.to_string()).into());
+        }
         terminal.note(&format!("Room {room} has no event in {from}..={until}."));
     }
     Ok(())

@@ -41,6 +41,9 @@ pub(crate) fn run(args: &SignArgs, terminal: &mut Terminal<'_>) -> Result<Exit, 
     let room = RoomId::parse_canonical(&args.room)
         .ok_or_else(|| Failure::usage("--room takes a UUID in lower case with hyphens"))?;
     let text = text(&args.text, terminal)?;
+    if text.is_empty() {
+        return Err(Failure::usage("the text is empty, which no message may be"));
+    }
     let key = SigningKey::from_bytes(&seed(args)?);
     let ts_iso = SystemClock.now().to_string();
     let surface = surface_roomcomm_v1(&text, &ts_iso, room, args.memory_root.as_deref());

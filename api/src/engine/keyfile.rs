@@ -75,7 +75,11 @@ pub fn read(path: &Path) -> Result<Option<[u8; 32]>, KeyFileError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io(error)),
     };
-    let mode = file.metadata().map_err(io)?.permissions().mode() & 0o777;
+    let metadata = file.metadata().map_err(io)?;
+    if metadata.is_dir() {
+        return Err(io(ErrorKind::IsADirectory.into()));
+    }
+    let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(KeyFileError::Exposed {
             path: path.to_owned(),

@@ -355,6 +355,8 @@ fn what_is_not_there_is_exit_code_1() {
             &["bisect", "--room", ROOM_0, "--where", "room.closed"],
             "it holds after none of the room's 4 records up to seq 10",
         ),
+        (&["replay", "--step", "--room", other], "there is no room"),
+        (&["log", "export", "-o", "/"], "/ is a directory"),
         (&["log", "tail", "--room", other], "there is no room"),
         (&["log", "export", "--room", other], "there is no room"),
         (
@@ -364,6 +366,42 @@ fn what_is_not_there_is_exit_code_1() {
     ] {
         refused(args, Exit::Error, message);
     }
+}
+
+#[test]
+fn an_empty_text_or_label_is_refused() {
+    let mut log = small();
+    let dir = log.close().to_owned();
+    let ran = minutebook(
+        &dir,
+        &["keys", "issue", "--label", "", "--scope", "auditor"],
+    );
+    assert_eq!(ran.exit, Exit::Usage, "{}", ran.err);
+    assert!(ran.err.contains("--label is empty"), "{}", ran.err);
+    let key = dir.join("bob.key");
+    let key = key.to_str().unwrap();
+    let sign = [
+        "sign",
+        "--key-file",
+        key,
+        "--agent",
+        "bob",
+        "--room",
+        ROOM_0,
+        "",
+    ];
+    let ran = run(&sign);
+    assert_eq!(ran.exit, Exit::Usage, "{}", ran.err);
+    assert!(ran.err.contains("the text is empty"), "{}", ran.err);
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_key_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = minutebook::engine::keyfile::read(dir.path()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("is a directory"), "{text}");
+    assert!(text.contains(&dir.path().display().to_string()), "{text}");
 }
 
 #[test]

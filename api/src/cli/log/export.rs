@@ -77,6 +77,10 @@ fn to_file(
     terminal: &mut Terminal<'_>,
 ) -> Result<(), Failure> {
     let named = |error: io::Error| Failure::error(format!("{}: {error}", path.display()));
+    if path.is_dir() {
+        let text = format!("{} is a directory; -o names a file", path.display());
+        return Err(Failure::error(text));
+    }
     if !force && path.exists() {
         let path = path.display();
         return Err(Failure::error(format!(
