@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 use super::may_read;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::Shared;
+use crate::http::held::{Share, answers_full, with_share};
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::http::views::no_room;
@@ -44,14 +45,25 @@ pub(super) async fn bundle(State(app): State<Shared>, request: Request) -> Reply
         None => caller.needs(Scope::Auditor)?,
         Some(id) => may_read(&app, &caller, id)?,
     }
-    let permit = app.stream_permit()?;
+    let place = app.stream_permit()?;
+    let share = app.answers.take(BUNDLE_BYTES).ok_or_else(answers_full)?;
     let reader = Arc::clone(app.engine.reader());
-    let export = spawn_blocking(move || match room {
-        Some(id) => Export::room(reader, id),
-        None => Export::log(reader),
+    let turn = app.long_read().await?;
+    let export = spawn_blocking(move || {
+        let _turn = turn;
+        match room {
+            Some(id) => Export::room(reader, id),
+            None => Export::log(reader),
+        }
     });
     let export = export.await.map_err(|error| ApiError::internal(&error))??;
-    let body = Body::from_stream(stream::try_unfold((export, permit), next));
+    let exporting = Exporting {
+        export,
+        app,
+        share: Arc::new(share),
+        _place: place,
+    };
+    let body = Body::from_stream(stream::try_unfold(exporting, next));
     let mut response = reply::bytes(StatusCode::OK, "application/x-ndjson", body);
     let name = room.map_or("log".to_owned(), |id| format!("room-{id}"));
     let disposition = format!("attachment; filename=\"minutebook-{name}.ndjson\"");
@@ -63,17 +75,33 @@ pub(super) async fn bundle(State(app): State<Shared>, request: Request) -> Reply
     Ok(response)
 }
 
-type Exporting = (Export, OwnedSemaphorePermit);
+/// What a bundle that nobody reads holds, at most: a chunk, what the connection buffers, and a
+/// longest record.
+const BUNDLE_BYTES: usize = 3 * 64 * 1024;
+
+/// An export on its way out, with its place and its share of what may wait.
+struct Exporting {
+    export: Export,
+    app: Shared,
+    share: Arc<Share>,
+    _place: OwnedSemaphorePermit,
+}
 
 /// The next chunk, read where it may block. The client's pace is the export's pace.
-async fn next((mut export, permit): Exporting) -> Result<Option<(Bytes, Exporting)>, ExportError> {
+async fn next(mut exporting: Exporting) -> Result<Option<(Bytes, Exporting)>, ExportError> {
+    let turn = exporting.app.long_read().await?;
     let read = spawn_blocking(move || {
-        let chunk = export.next_chunk();
-        (chunk, export)
+        let chunk = exporting.export.next_chunk();
+        drop(turn);
+        (chunk, exporting)
     });
-    let (chunk, export) = read.await?;
+    let (chunk, exporting) = read.await?;
     let chunk = chunk.inspect_err(|error| tracing::warn!(%error, "an export was cut off"))?;
-    Ok(chunk.map(|chunk| (chunk.into(), (export, permit))))
+    Ok(chunk.map(|mut chunk| {
+        chunk.shrink_to_fit();
+        let chunk = with_share(chunk.into(), Arc::clone(&exporting.share));
+        (chunk, exporting)
+    }))
 }
 
 /// Why an export was cut off.
@@ -81,8 +109,16 @@ async fn next((mut export, permit): Exporting) -> Result<Option<(Bytes, Exportin
 enum ExportError {
     #[error(transparent)]
     Export(#[from] OfflineError),
+    #[error("the server ends: {}", .0.detail)]
+    Turn(ApiError),
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
+}
+
+impl From<ApiError> for ExportError {
+    fn from(error: ApiError) -> Self {
+        Self::Turn(error)
+    }
 }
 
 impl From<OfflineError> for ApiError {

@@ -27,6 +27,9 @@ const FAILED_GRACE: Duration = Duration::from_secs(2);
 /// How long reads that nobody waits for may still run when the process stops.
 const READS_GRACE: Duration = Duration::from_millis(500);
 
+/// Most threads for reads that may wait for the disk. Each keeps memory of its own.
+const BLOCKING_THREADS_MAX: usize = 64;
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 When it accepts connections it prints one line on stdout: ready {\"http\":\"http://127.0.0.1:8787\"}
@@ -130,6 +133,7 @@ pub(crate) fn run(
     let (handle, running) = engine::start(&args.engine_options(data))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
         .build()
         .map_err(Failure::error)?;
     let served = runtime.block_on(serve(config, &handle, terminal));

@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::client::{Client, base_url};
 use super::config::HttpConfig;
+use super::held::{Budget, answers_full};
 use super::limit::HourlyLimit;
 use super::metrics::HttpMetrics;
 use super::python;
@@ -28,6 +29,9 @@ const VERIFICATIONS_MAX: usize = 1;
 const VERIFICATIONS_WAITING_MAX: usize = 4;
 /// Bundles of skills looked over at a time.
 const BUNDLES_AT_A_TIME_MAX: usize = 2;
+
+/// Long reads at a time whose results are kept until they are answers.
+const LONG_READS_MAX: usize = 8;
 
 /// The server's shared parts.
 pub struct App {
@@ -49,6 +53,12 @@ pub struct App {
     pub metrics: HttpMetrics,
     /// Turns true once, when the server begins to stop.
     pub stopping: watch::Receiver<bool>,
+    /// Bytes of request bodies.
+    pub bodies: Arc<Budget>,
+    /// Bytes of answers that nobody has taken yet.
+    pub answers: Arc<Budget>,
+    /// Turns for reads that take much memory until they are an answer.
+    long_reads: Arc<Semaphore>,
     /// Places for event streams and exports.
     pub streams: Arc<Semaphore>,
     /// Places for verifications, running and waiting.
@@ -83,6 +93,9 @@ impl App {
             bundles,
             bundle_turns: Semaphore::new(BUNDLES_AT_A_TIME_MAX),
             metrics: HttpMetrics::default(),
+            bodies: Budget::new(config.bounds.bodies_bytes_max),
+            answers: Budget::new(config.bounds.answers_bytes_max),
+            long_reads: Arc::new(Semaphore::new(LONG_READS_MAX)),
             stopping,
             streams: Arc::new(Semaphore::new(config.bounds.streams_max)),
             verification_places: Arc::new(Semaphore::new(
@@ -128,8 +141,19 @@ impl App {
 
     /// The whole body of a request.
     pub async fn body(&self, body: axum::body::Body) -> Result<Bytes, ApiError> {
+        // A write is always answered, so it is not begun when its answer would not fit.
+        if !self.answers.is_open() {
+            return Err(answers_full());
+        }
         let bounds = &self.config.bounds;
-        super::body::read(body, bounds.body_bytes_max, bounds.request_within).await
+        let (bytes_max, within) = (bounds.body_bytes_max, bounds.request_within);
+        super::body::read(body, &self.bodies, bytes_max, within).await
+    }
+
+    /// The turn to read much, to be kept until that is an answer.
+    pub async fn long_read(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        let turn = Arc::clone(&self.long_reads).acquire_owned().await;
+        turn.map_err(|error| ApiError::internal(&error))
     }
 
     /// `http://host` for addresses in answers.

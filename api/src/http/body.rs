@@ -1,5 +1,7 @@
-//! Request bodies: bounded, timed, and JSON only when their content type says so.
+//! Request bodies: bounded, each and all together, timed, and JSON only when their content type
+//! says so.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -9,11 +11,21 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 
 use super::fields::{Invalid, NO_BODY, NOT_AN_OBJECT};
+use super::held::{Budget, FREE_BYTES, Share, with_share};
 use super::json::{self, Document};
 use crate::error::{ApiError, ErrorCode};
 
-/// Reads a whole body of at most `bytes_max`, within `within`.
-pub async fn read(body: Body, bytes_max: usize, within: Duration) -> Result<Bytes, ApiError> {
+/// How long the rest of a refused body is read, so that the refusal arrives: closing a connection
+/// with input unread resets it.
+const DRAIN_WITHIN: Duration = Duration::from_secs(1);
+
+/// Reads a whole body of at most `bytes_max`, within `within`. It counts until it is dropped.
+pub async fn read(
+    mut body: Body,
+    budget: &Arc<Budget>,
+    bytes_max: usize,
+    within: Duration,
+) -> Result<Bytes, ApiError> {
     let too_large = || {
         let detail = format!("Request body is larger than {bytes_max} bytes");
         ApiError::new(ErrorCode::ContentTooLarge, detail)
@@ -22,11 +34,17 @@ pub async fn read(body: Body, bytes_max: usize, within: Duration) -> Result<Byte
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large());
     }
-    let reading = collect(body, bytes_max);
+    let reading = collect(&mut body, budget, bytes_max);
     match tokio::time::timeout(within, reading).await {
-        Ok(Ok(Some(bytes))) => Ok(bytes),
-        Ok(Ok(None)) => Err(too_large()),
-        Ok(Err(_)) => Err(Invalid::Json(json::JsonError::NotUtf8).into()),
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(Unread::TooLarge)) => Err(too_large()),
+        Ok(Err(Unread::Broken)) => Err(Invalid::Json(json::JsonError::NotUtf8).into()),
+        Ok(Err(Unread::NoPlace)) => {
+            let rest = drain(body, bytes_max);
+            tokio::time::timeout(DRAIN_WITHIN, rest).await.ok();
+            let detail = "too many request bodies are on their way, try again later";
+            Err(ApiError::new(ErrorCode::Busy, detail))
+        }
         Err(_) => {
             let detail = format!("Request body did not arrive within {} s", within.as_secs());
             Err(ApiError::new(ErrorCode::RequestTimeout, detail))
@@ -34,30 +52,77 @@ pub async fn read(body: Body, bytes_max: usize, within: Duration) -> Result<Byte
     }
 }
 
-/// The whole body; none when it is too large.
-async fn collect(mut body: Body, bytes_max: usize) -> Result<Option<Bytes>, axum::Error> {
+/// Why a body was not read.
+#[derive(Debug)]
+enum Unread {
+    TooLarge,
+    NoPlace,
+    Broken,
+}
+
+/// The whole body.
+async fn collect(body: &mut Body, budget: &Arc<Budget>, bytes_max: usize) -> Result<Bytes, Unread> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(bytes_max);
+    let mut share = None;
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else {
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else {
             continue;
         };
-        if first.len() + rest.len() + data.len() > bytes_max {
-            return Ok(None);
+        let size = first.len() + rest.len() + data.len();
+        if size > bytes_max {
+            return Err(Unread::TooLarge);
         }
+        hold(&mut share, budget, size.max(rest.capacity()))?;
         // Nearly every body is one frame and is handed on without a copy.
         if first.is_empty() && rest.is_empty() {
             first = data;
-        } else {
-            rest.extend_from_slice(&std::mem::take(&mut first));
-            rest.extend_from_slice(&data);
+            continue;
         }
+        if rest.is_empty() {
+            // Once, as large as it was announced: growing would hold it twice.
+            hold(&mut share, budget, size.max(announced))?;
+            rest.reserve(size.max(announced));
+        }
+        rest.extend_from_slice(&std::mem::take(&mut first));
+        rest.extend_from_slice(&data);
+        hold(&mut share, budget, rest.capacity())?;
     }
-    Ok(Some(if rest.is_empty() {
+    let whole = if rest.is_empty() {
         first
     } else {
         rest.freeze()
-    }))
+    };
+    Ok(match share {
+        Some(share) => with_share(whole, Arc::new(share)),
+        None => whole,
+    })
+}
+
+/// Counts a body that has become so large.
+fn hold(share: &mut Option<Share>, budget: &Arc<Budget>, bytes: usize) -> Result<(), Unread> {
+    let fits = match share {
+        Some(share) => share.grow_to(bytes),
+        None if bytes <= FREE_BYTES => true,
+        None => {
+            *share = budget.take(bytes);
+            share.is_some()
+        }
+    };
+    fits.then_some(()).ok_or(Unread::NoPlace)
+}
+
+/// Reads on and keeps nothing.
+async fn drain(mut body: Body, bytes_max: usize) {
+    let mut left = bytes_max;
+    while let Some(Ok(frame)) = body.frame().await {
+        let count = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(count) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
 }
 
 /// A body as JSON, by the peer's rules: none at all is a missing field, and one that is not called
@@ -152,25 +217,36 @@ mod tests {
     #[tokio::test]
     async fn a_body_over_the_limit_is_refused_however_it_comes() {
         let second = Duration::from_secs(1);
-        let whole = read(Body::from("12345"), 5, second).await.unwrap();
+        let budget = Budget::new(1 << 20);
+        let whole = read(Body::from("12345"), &budget, 5, second).await.unwrap();
         assert_eq!(&whole[..], b"12345");
-        let announced = read(Body::from("123456"), 5, second).await.unwrap_err();
+        let announced = read(Body::from("123456"), &budget, 5, second)
+            .await
+            .unwrap_err();
         assert_eq!(announced.code, ErrorCode::ContentTooLarge);
         let parts = |n: usize| {
             let parts = (0..n).map(|_| Ok::<_, std::io::Error>(Bytes::from_static(b"ab")));
             Body::from_stream(futures_util::stream::iter(parts))
         };
-        assert_eq!(&read(parts(2), 5, second).await.unwrap()[..], b"abab");
-        let chunked = read(parts(3), 5, second).await.unwrap_err();
+        assert_eq!(
+            &read(parts(2), &budget, 5, second).await.unwrap()[..],
+            b"abab"
+        );
+        let chunked = read(parts(3), &budget, 5, second).await.unwrap_err();
         assert_eq!(chunked.code, ErrorCode::ContentTooLarge);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_come_times_out() {
         let never = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
-        let late = read(Body::from_stream(never), 5, Duration::from_secs(30))
-            .await
-            .unwrap_err();
+        let late = read(
+            Body::from_stream(never),
+            &Budget::new(5),
+            5,
+            Duration::from_secs(30),
+        )
+        .await
+        .unwrap_err();
         assert_eq!(late.code, ErrorCode::RequestTimeout);
     }
 }

@@ -34,6 +34,10 @@ pub struct HttpConfig {
 pub struct HttpBounds {
     /// Largest request body, in bytes.
     pub body_bytes_max: usize,
+    /// Most bytes of request bodies at a time, all connections together.
+    pub bodies_bytes_max: usize,
+    /// Most bytes of answers that nobody has taken yet, all connections together.
+    pub answers_bytes_max: usize,
     /// How long a request's headers, and then its body, may take; also how long a connection may
     /// be idle.
     pub request_within: Duration,
@@ -55,6 +59,8 @@ impl Default for HttpBounds {
     fn default() -> Self {
         Self {
             body_bytes_max: 1 << 20,
+            bodies_bytes_max: 64 << 20,
+            answers_bytes_max: 128 << 20,
             request_within: Duration::from_secs(30),
             write_within: Duration::from_mins(1),
             connections_max: 8192,

@@ -74,6 +74,16 @@ pub async fn metrics(State(app): State<Shared>, request: Request) -> Reply {
     let write = app.blocking(|app| {
         let mut text = Text::default();
         app.metrics.write(&mut text);
+        text.gauge(
+            "minutebook_body_bytes",
+            "Bytes held of request bodies.",
+            app.bodies.held() as u64,
+        );
+        text.gauge(
+            "minutebook_answer_bytes",
+            "Bytes held of answers that nobody has taken yet.",
+            app.answers.held() as u64,
+        );
         write_engine(app, &mut text)?;
         write_store(&app.engine.reader().stats(), &mut text);
         Ok(text.into_string())

@@ -15,6 +15,7 @@ pub mod descriptors;
 pub mod docs;
 pub mod fields;
 pub mod health;
+pub mod held;
 pub mod idempotency;
 pub mod json;
 pub mod ledger;

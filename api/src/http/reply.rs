@@ -14,6 +14,8 @@ pub type Reply = Result<Response<Body>, ApiError>;
 pub fn json(status: StatusCode, value: &impl Serialize) -> Reply {
     let mut body = Vec::with_capacity(512);
     serde_json::to_writer(&mut body, value).map_err(|error| ApiError::internal(&error))?;
+    // It may be kept for a slow reader: without the room it grew into.
+    body.shrink_to_fit();
     Ok(bytes(status, "application/json", body))
 }
 

@@ -3,6 +3,7 @@
 //! Invariants
 //! * Connections are bounded in number, in header and body size, in the time a request may take to
 //!   arrive and in the time a write may wait.
+//! * What is held for clients, coming in or waiting to be read, is bounded for all together.
 //! * Stopping ends event streams with a closing event, lets requests finish, and gives up on the
 //!   rest after the drain limit.
 
@@ -28,7 +29,7 @@ use tower::Service;
 
 use super::app::{App, Peer, Shared, stopped};
 use super::config::{ConfigError, HttpConfig};
-use super::{cors, descriptors, refusal::Refusal, stall::Stall};
+use super::{cors, descriptors, held, refusal::Refusal, stall::Stall};
 use crate::bundles::{Bundles, Sha};
 use crate::engine::Handle;
 use crate::generations::SpaceRows;
@@ -201,9 +202,11 @@ async fn respond(
     if let Some(response) = cors::preflight(request.method(), request.headers()) {
         return Ok(response);
     }
+    let method = request.method().clone();
     let has_origin = request.headers().contains_key(header::ORIGIN);
     request.extensions_mut().insert(Peer(peer));
-    let mut response = router.call(request).await?;
+    let response = router.call(request).await?;
+    let mut response = held::counted(&app.answers, &method, response);
     cors::mark(has_origin, &mut response);
     app.metrics.took(started.elapsed());
     Ok(response)

@@ -31,13 +31,11 @@ use super::{
 const CHECKPOINT_RECORDS: u64 = 1024;
 /// Records in the first chunk. Later ones grow while chunks are small and shrink when they are
 /// not, because nobody knows how large the next records are.
-const CHUNK_RECORDS_FIRST: usize = 64;
+const CHUNK_RECORDS_FIRST: usize = 16;
 /// Most records in a chunk.
-const CHUNK_RECORDS_MAX: usize = 512;
-/// Fewest records in a chunk, unless there are no more.
-const CHUNK_RECORDS_MIN: usize = 8;
-/// A chunk beyond this is large.
-const CHUNK_BYTES_LARGE: usize = 512 * 1024;
+const CHUNK_RECORDS_MAX: usize = 64;
+/// A chunk takes no further record beyond this. Readers that stop hold one each.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A bundle in the making.
 pub struct Export {
@@ -235,15 +233,21 @@ impl Export {
                 "the record at {next} is missing"
             )));
         }
+        let mut written = 0;
         for (_, record) in page {
             self.write_record(record, out)?;
+            written += 1;
+            if out.len() >= CHUNK_BYTES {
+                break;
+            }
         }
-        self.chunk_records = if out.len() > CHUNK_BYTES_LARGE {
-            (self.chunk_records / 4).max(CHUNK_RECORDS_MIN)
-        } else {
-            (self.chunk_records * 2).min(CHUNK_RECORDS_MAX)
-        };
-        Ok(next + page.len() as u64)
+        // What does not fit is read again, so the next page is no larger than what fitted.
+        if out.len() >= CHUNK_BYTES {
+            self.chunk_records = written;
+        } else if out.len() < CHUNK_BYTES / 2 {
+            self.chunk_records = (self.chunk_records * 2).min(CHUNK_RECORDS_MAX);
+        }
+        Ok(next + written as u64)
     }
 
     fn write_record(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<(), OfflineError> {

@@ -56,10 +56,11 @@ pub(super) async fn list_messages(State(app): State<Shared>, request: Request) -
         return Ok(reply::not_modified(&etag));
     }
     let read = move |app: &App| app.history(|history| history.after(id, since, limit));
-    let page = if limit > SHORT_PAGE_MAX {
-        app.blocking(read).await?
+    let (page, _turn) = if limit > SHORT_PAGE_MAX {
+        let turn = app.long_read().await?;
+        (app.blocking(read).await?, Some(turn))
     } else {
-        read(&app)?
+        (read(&app)?, None)
     };
     let messages = page.messages.into_iter().map(MessageJson::of_row).collect();
     let answer = PageJson {

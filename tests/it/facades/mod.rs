@@ -19,6 +19,7 @@ mod events;
 mod hostile;
 mod keys;
 mod manage;
+mod memory;
 mod messages;
 mod reads;
 mod repeats;
