@@ -90,7 +90,14 @@ fn of_key(key: &str) -> anyhow::Result<Policy> {
     };
     let path = Path::new(key);
     if !path.is_file() {
-        let text = format!("{refused}. --key takes a vkey, NAME+ID+KEY, or a file that holds one");
+        let missing = if path.exists() {
+            "it is not a file either"
+        } else {
+            "there is no such file either"
+        };
+        let text = format!(
+            "{refused}, and {missing}: {key}. --key takes a vkey, NAME+ID+KEY, or a file that holds one"
+        );
         return Err(Usage(text).into());
     }
     let file = read_small(path, SMALL_BYTES_MAX)?;

@@ -268,3 +268,11 @@ fn a_state_file_is_written_when_clean_and_used_the_next_time() {
     assert_eq!(trusted(&desk, 0, "log"), size + 2);
     assert!(!Path::exists(&desk.path("state.new")));
 }
+
+#[test]
+fn a_key_that_is_neither_a_vkey_nor_a_file_is_named() {
+    let desk = Desk::new();
+    let output = desk.run(&["log", "--key", "nofile"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("no such file either: nofile"), "{text}");
+}
