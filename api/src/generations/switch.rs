@@ -241,8 +241,8 @@ fn build_beside(
     Ok(numbers)
 }
 
-/// Both compared, when there is a live one of this version that has its rows. One that is behind the head (which
-/// the engine never leaves behind) simply differs.
+/// Both compared, when there is a live one of this version that has its rows. One that is behind
+/// the head (which the engine never leaves behind) simply differs.
 fn compare_with_live(
     access: &Access,
     kind: Kind,

@@ -96,7 +96,8 @@ fn of_key(key: &str) -> anyhow::Result<Policy> {
             "there is no such file either"
         };
         let text = format!(
-            "{refused}, and {missing}: {key}. --key takes a vkey, NAME+ID+KEY, or a file that holds one"
+            "{refused}, and {missing}: {key}. --key takes a vkey, NAME+ID+KEY, or a file that \
+             holds one"
         );
         return Err(Usage(text).into());
     }
