@@ -4,6 +4,10 @@
 
 mod cli;
 
+/// Records are made ready on several threads and judged on one.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     cli::run()
 }
