@@ -1,27 +1,16 @@
 //! A short ASCII name for what a thread is about.
 
-use std::fmt;
+use crate::{
+    limits::SUBJECT_KEY_BYTES_MAX,
+    newtype::{Recorded, recorded_text},
+    rejection::Rejection,
+};
 
-use serde::{Deserialize, Deserializer, Serialize, de};
-
-use crate::{limits::SUBJECT_KEY_BYTES_MAX, rejection::Rejection};
-
-/// Lower-case ASCII letters, digits and single hyphens, 1 to [`SUBJECT_KEY_BYTES_MAX`] bytes, no
-/// hyphen in front. It ends with one only where it was cut. Threads may share one.
-#[derive(
-    Clone,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    rkyv::Archive,
-    rkyv::Serialize,
-    rkyv::Deserialize,
-)]
-pub struct SubjectKey(String);
+recorded_text! {
+    /// Lower-case ASCII letters, digits and single hyphens, 1 to [`SUBJECT_KEY_BYTES_MAX`] bytes,
+    /// no hyphen in front. It ends with one only where it was cut. Threads may share one.
+    SubjectKey
+}
 
 impl SubjectKey {
     /// Makes one of any text as the peer does (seed 003): lower case, every run of other
@@ -49,14 +38,13 @@ impl SubjectKey {
         }
         Self(key)
     }
+}
 
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+impl Recorded for SubjectKey {
+    type Error = Rejection;
+    const WHAT: &str = "subject_key";
 
     fn recorded(text: &str) -> Result<Self, Rejection> {
-        let what = "subject_key";
         let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let cut = text.len() == SUBJECT_KEY_BYTES_MAX;
         let good = (1..=SUBJECT_KEY_BYTES_MAX).contains(&text.len())
@@ -67,30 +55,8 @@ impl SubjectKey {
         if good {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Rejection::TextNotCanonical { what })
+            Err(Rejection::TextNotCanonical { what: Self::WHAT })
         }
-    }
-}
-
-impl fmt::Display for SubjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for SubjectKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AsRecorded;
-        impl de::Visitor<'_> for AsRecorded {
-            type Value = SubjectKey;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("subject_key")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<SubjectKey, E> {
-                SubjectKey::recorded(text).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(AsRecorded)
     }
 }
 
