@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use super::{Exit, Failure, Global, Terminal, data_dir};
 use crate::engine::{self, Handle, Health};
-use crate::http::{ConfigError, HttpConfig, Server};
+use crate::http::{ConfigError, HttpConfig, PublicUrl, Server};
 
 /// How long callers are told that the log failed, before the process stops.
 const FAILED_GRACE: Duration = Duration::from_secs(2);
@@ -39,7 +39,8 @@ A directory that others may write to is refused; what is made there is for its o
 Examples:
   minutebook serve
   minutebook serve --data /srv/minutebook --http 127.0.0.1:0 --log-format json
-  minutebook serve --http 0.0.0.0:8787 --require-key --trusted-proxy 10.0.0.0/8")]
+  minutebook serve --http 0.0.0.0:8787 --require-key --trusted-proxy 10.0.0.0/8
+  minutebook serve --trusted-proxy 127.0.0.1/32 --public-url https://rooms.example.org --require-key")]
 pub(crate) struct ServeArgs {
     /// Where to listen for HTTP; port 0 takes a free one
     #[arg(
@@ -102,6 +103,10 @@ pub(crate) struct ServeArgs {
         value_name = "CIDR"
     )]
     trusted_proxy: Vec<IpNet>,
+    /// What addresses in answers and documents begin with, when a proxy speaks HTTPS before this
+    /// server [default: http:// and the Host of the request]
+    #[arg(long, env = "MINUTEBOOK_PUBLIC_URL", value_name = "URL")]
+    public_url: Option<PublicUrl>,
     /// Start although the head file is missing: events lost before this go unnoticed
     #[arg(long)]
     accept_missing_head: bool,
@@ -201,6 +206,7 @@ impl ServeArgs {
             skills: Some(skills),
             messages_per_room: self.messages_per_room,
             trusted_proxies: self.trusted_proxy.clone(),
+            public_url: self.public_url.clone(),
             ..HttpConfig::new(self.http)
         }
     }

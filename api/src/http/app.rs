@@ -156,9 +156,12 @@ impl App {
         turn.map_err(|error| ApiError::internal(&error))
     }
 
-    /// `http://host` for addresses in answers.
+    /// What addresses in answers begin with: as the operator said, else as the caller asked.
     pub fn base_url(&self, parts: &Parts) -> String {
-        base_url(parts, self.bound)
+        match &self.config.public_url {
+            Some(url) => url.to_string(),
+            None => base_url(parts, self.bound),
+        }
     }
 
     /// A place for a long answer, or an error when all are taken.

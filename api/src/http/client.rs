@@ -180,7 +180,7 @@ pub fn base_url(request: &Parts, bound: SocketAddr) -> String {
 }
 
 /// `name`, `1.2.3.4` or `[v6]`, with or without a port.
-fn is_sane_host(host: &str) -> bool {
+pub(super) fn is_sane_host(host: &str) -> bool {
     if host.len() > HOST_BYTES_MAX {
         return false;
     }

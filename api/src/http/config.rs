@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::public_url::PublicUrl;
+
 /// Settings of the server; the command line's flags map onto it one to one.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
@@ -25,6 +27,8 @@ pub struct HttpConfig {
     pub messages_per_room: u64,
     /// Whose forwarded addresses count (`--trusted-proxy`).
     pub trusted_proxies: Vec<IpNet>,
+    /// What addresses in answers begin with (`--public-url`); none: the request's `Host`.
+    pub public_url: Option<PublicUrl>,
     /// Bounds that are not flags.
     pub bounds: HttpBounds,
 }
@@ -84,6 +88,7 @@ impl HttpConfig {
             skills: None,
             messages_per_room: 1000,
             trusted_proxies: Vec::new(),
+            public_url: None,
             bounds: HttpBounds::default(),
         }
     }

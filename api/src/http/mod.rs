@@ -23,6 +23,7 @@ pub mod limit;
 pub mod message;
 pub mod metrics;
 pub mod page;
+pub mod public_url;
 pub mod python;
 pub mod query;
 pub mod refusal;
@@ -33,6 +34,7 @@ pub mod stall;
 pub mod views;
 
 pub use config::{ConfigError, HttpBounds, HttpConfig};
+pub use public_url::PublicUrl;
 pub use server::Server;
 
 use axum::Router;

@@ -18,7 +18,6 @@ use utoipa::openapi::{OpenApi, Paths, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use super::app::Shared;
-use super::client::base_url;
 use super::docs;
 use super::query::Query;
 use crate::error::{ApiError, ErrorCode};
@@ -144,7 +143,7 @@ fn not_found(app: &Shared, request: &Parts, paths: &[String]) -> Response<Body> 
             .query()
             .map(|query| format!("?{query}"))
             .unwrap_or_default();
-        let host = base_url(request, app.bound);
+        let host = app.base_url(request);
         if let Ok(location) = HeaderValue::from_str(&format!("{host}{bare}{query}")) {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;

@@ -270,6 +270,33 @@ fn addresses_in_answers_do_not_come_from_a_forged_host() {
 }
 
 #[test]
+fn addresses_in_answers_begin_as_the_operator_said() {
+    let here = Here::with(|config| {
+        config.public_url = Some("https://rooms.example.org".parse().unwrap());
+    });
+    let opened = here.ask("POST", "/api/rooms", &[JSON], r#"{"is_public":true}"#);
+    let opened = opened.json();
+    let base = "https://rooms.example.org";
+    let url = format!("{base}/{}", opened["uuid"].as_str().unwrap());
+    assert_eq!(opened["url"], *url);
+    let listed = here.ask("GET", "/api/rooms", &[], "").json();
+    assert_eq!(listed["rooms"][0]["url"], *url);
+    let path = url.strip_prefix(base).unwrap();
+    for path in [
+        "/agents.md",
+        "/skill/SKILL.md",
+        &format!("{path}?format=md"),
+    ] {
+        let document = here.ask("GET", path, &[], "").text();
+        assert!(document.contains(base), "{path}: {document}");
+        assert!(!document.contains("http://"), "{path}: {document}");
+    }
+    let moved = here.ask("GET", "/api/rooms/", &[], "");
+    let location = moved.header("location");
+    assert_eq!(location, Some("https://rooms.example.org/api/rooms"));
+}
+
+#[test]
 fn a_repeat_with_its_key_opens_no_second_room() {
     let here = Here::with(|config| config.rooms_per_hour = 2);
     let open = |key: &str, body: &str| {
