@@ -48,6 +48,16 @@ pub const ROOM_THREADS_MAX: usize = 4_096;
 pub const ROOM_REVISIONS_MAX: u64 = 100_000;
 /// Most handshakes of one room.
 pub const ROOM_HANDSHAKES_MAX: u64 = 10_000;
+/// Most discrepancies of one room that the arbiter adds to; contradictions go beyond.
+pub const ROOM_DISCREPANCIES_MAX: u64 = 10_000;
+/// Longest description of a discrepancy, in Unicode code points.
+pub const DISCREPANCY_CHARS_MAX: usize = 1_000;
+/// Longest name of a model or of the way to it, in Unicode code points.
+pub const MODEL_NAME_CHARS_MAX: usize = 200;
+/// As much of a model's answer is kept, in bytes.
+pub const EXTRACTION_ANSWER_BYTES_MAX: usize = 32 * 1024;
+/// Most proposals of one answer. With these, and every byte escaped, an event still fits.
+pub const EXTRACTION_PROPOSALS_MAX: usize = 32;
 /// Most pairs of an agent and a key it signed with on one room's ledger;
 /// `room/claims/principals.rs` says what happens beyond.
 pub const ROOM_SIGNERS_MAX: usize = 4_096;

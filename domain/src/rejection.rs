@@ -97,6 +97,14 @@ pub enum Rejection {
     HandshakeOutOfOrder { expected: u64, found: u64 },
     #[error("the room has its {max} threads; go on in one of them or open another room")]
     ThreadsFull { max: usize },
+    #[error("discrepancy number {found} is out of order; expected {expected}")]
+    DiscrepancyOutOfOrder { expected: u64, found: u64 },
+    #[error("the room has its {max} discrepancies; open another room")]
+    DiscrepanciesFull { max: u64 },
+    #[error("message {found} cannot be read before message {expected}")]
+    ExtractionOutOfOrder { expected: u64, found: u64 },
+    #[error("a reading has an answer, or why there is none, within its limits")]
+    ExtractionMalformed,
     #[error("the room's ledger has its {max} entries; open another room")]
     RevisionsFull { max: u64 },
     #[error("the room has its {max} handshakes; open another room")]
@@ -268,6 +276,10 @@ impl Rejection {
         Self::ContextStale { .. } => "context_stale",
         Self::HandshakeOutOfOrder { .. } => "handshake_out_of_order",
         Self::ThreadsFull { .. } => "threads_full",
+        Self::DiscrepancyOutOfOrder { .. } => "discrepancy_out_of_order",
+        Self::DiscrepanciesFull { .. } => "discrepancies_full",
+        Self::ExtractionOutOfOrder { .. } => "extraction_out_of_order",
+        Self::ExtractionMalformed => "extraction_malformed",
         Self::RevisionsFull { .. } => "revisions_full",
         Self::HandshakesFull { .. } => "handshakes_full",
         Self::LedgerOutOfOrder { .. } => "ledger_out_of_order",
@@ -353,6 +365,7 @@ mod tests {
         reached.extend(["log_opened_late", "log_not_opened", "keys_full"]);
         // See `room::claims::bounds_tests`.
         reached.extend([
+            "discrepancies_full",
             "handshakes_full",
             "revisions_full",
             "signers_full",

@@ -128,6 +128,8 @@ fn scope_needed(keys: &KeysState, key: &ApiKey, what: &What<'_>) -> Scope {
         | EventKind::BodiesErased
         | EventKind::RoomClosed
         | EventKind::RoomErased
+        | EventKind::ContextExtracted
+        | EventKind::DiscrepancyRecorded
         | EventKind::SkillWithdrawn => Scope::Operator,
         EventKind::LogOpened
         | EventKind::KeyRotated

@@ -67,6 +67,19 @@ fn vectors(kind: EventKind) -> &'static [&'static str] {
                 "room.handshake_made.v1.roomcomm"
             )
         }
+        EventKind::ContextExtracted => {
+            files!(
+                "room.context_extracted.v1",
+                "room.context_extracted.v1.skipped",
+                "room.context_extracted.v1.unavailable"
+            )
+        }
+        EventKind::DiscrepancyRecorded => {
+            files!(
+                "room.discrepancy_recorded.v1",
+                "room.discrepancy_recorded.v1.min"
+            )
+        }
         EventKind::SkillPublished => files!("skill.published.v1", "skill.published.v1.min"),
         EventKind::SkillWithdrawn => files!("skill.withdrawn.v1"),
     }

@@ -22,7 +22,7 @@ use super::chain::{Chain, StreamHead};
 use super::commit::{Committer, Fatal};
 
 /// Version of the archived layout.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// BLAKE3 of a fixed state in that layout.
 #[cfg(test)]
 const LAYOUT: &str = "e084c1bc915d31b0727fa069fc6c50ed4a9f2b680e867077bd5cdc22670eacf0";

@@ -97,6 +97,10 @@ impl Event {
             EventKind::ClaimOpened => of(body, |e| claims::Event::Opened(e).into()),
             EventKind::ClaimRevised => of(body, |e| claims::Event::Revised(e).into()),
             EventKind::HandshakeMade => of(body, |e| claims::Event::HandshakeMade(e).into()),
+            EventKind::ContextExtracted => of(body, |e| claims::Event::ContextExtracted(e).into()),
+            EventKind::DiscrepancyRecorded => {
+                of(body, |e| claims::Event::DiscrepancyRecorded(e).into())
+            }
             EventKind::SkillPublished => of(body, |e| skills::Event::Published(e).into()),
             EventKind::SkillWithdrawn => of(body, |e| skills::Event::Withdrawn(e).into()),
         }
@@ -124,6 +128,10 @@ impl Event {
             Self::Room(room::Event::Claim(claims::Event::Opened(body))) => of(out, body),
             Self::Room(room::Event::Claim(claims::Event::Revised(body))) => of(out, body),
             Self::Room(room::Event::Claim(claims::Event::HandshakeMade(body))) => of(out, body),
+            Self::Room(room::Event::Claim(claims::Event::ContextExtracted(body))) => of(out, body),
+            Self::Room(room::Event::Claim(claims::Event::DiscrepancyRecorded(body))) => {
+                of(out, body)
+            }
             Self::Skills(skills::Event::Published(body)) => of(out, body),
             Self::Skills(skills::Event::Withdrawn(body)) => of(out, body),
         }

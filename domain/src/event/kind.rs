@@ -24,6 +24,8 @@ pub enum EventKind {
     HandshakeMade,
     SkillPublished,
     SkillWithdrawn,
+    ContextExtracted,
+    DiscrepancyRecorded,
 }
 
 /// The kind of stream an event lives in.
@@ -37,7 +39,7 @@ pub(crate) enum Home {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::LogOpened,
         Self::KeyRotated,
         Self::ApiKeyIssued,
@@ -58,6 +60,8 @@ impl EventKind {
         Self::HandshakeMade,
         Self::SkillPublished,
         Self::SkillWithdrawn,
+        Self::ContextExtracted,
+        Self::DiscrepancyRecorded,
     ];
 
     /// The kind with this persisted name and body version.
@@ -87,6 +91,8 @@ impl EventKind {
             Self::ClaimOpened => "room.claim_opened",
             Self::ClaimRevised => "room.claim_revised",
             Self::HandshakeMade => "room.handshake_made",
+            Self::ContextExtracted => "room.context_extracted",
+            Self::DiscrepancyRecorded => "room.discrepancy_recorded",
             Self::SkillPublished => "skill.published",
             Self::SkillWithdrawn => "skill.withdrawn",
         }
@@ -113,6 +119,8 @@ impl EventKind {
             | Self::ClaimOpened
             | Self::ClaimRevised
             | Self::HandshakeMade
+            | Self::ContextExtracted
+            | Self::DiscrepancyRecorded
             | Self::SkillPublished
             | Self::SkillWithdrawn => 1,
         }
@@ -146,6 +154,8 @@ impl EventKind {
             | Self::ClaimOpened
             | Self::ClaimRevised
             | Self::HandshakeMade
+            | Self::ContextExtracted
+            | Self::DiscrepancyRecorded
             | Self::RoomClosed
             | Self::RoomErased => Home::Room,
             Self::SkillPublished | Self::SkillWithdrawn => Home::Skills,

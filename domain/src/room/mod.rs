@@ -304,6 +304,10 @@ impl<'a> Step<'a> {
             EventKind::ClaimOpened => Some(Self::Claim(claims::Step::Opened(None))),
             EventKind::ClaimRevised => Some(Self::Claim(claims::Step::Revised(None))),
             EventKind::HandshakeMade => Some(Self::Claim(claims::Step::HandshakeMade(None))),
+            EventKind::ContextExtracted => Some(Self::Claim(claims::Step::ContextExtracted(None))),
+            EventKind::DiscrepancyRecorded => {
+                Some(Self::Claim(claims::Step::DiscrepancyRecorded(None)))
+            }
             EventKind::LogOpened
             | EventKind::KeyRotated
             | EventKind::ApiKeyIssued

@@ -5,10 +5,11 @@ use ed25519_dalek::Signer as _;
 use super::*;
 use crate::{
     room::claims::{
-        self, Author, ClaimOpened, ClaimRevised, OpenClaim, ReviseClaim, RevisionKind, ShakeHands,
+        self, Author, ClaimOpened, ClaimRevised, ContextExtracted, OpenClaim, Outcome,
+        RecordDiscrepancy, ReviseClaim, RevisionKind, Severity, ShakeHands,
     },
     signature::{LedgerAct, LedgerSignature},
-    text::{ClaimValue, Subject},
+    text::{ClaimValue, DiscrepancyText, ModelName, Subject},
 };
 
 pub(crate) const V1: &str = "roomcomm-v1";
@@ -64,6 +65,56 @@ pub(crate) fn ask_revision(command: ReviseClaim) -> Command {
 
 pub(crate) fn ask_handshake(command: ShakeHands) -> Command {
     in_room(room::Command::Claim(claims::Command::ShakeHands(command)))
+}
+
+pub(crate) fn ask_extraction(event: ContextExtracted) -> Command {
+    in_room(room::Command::Claim(claims::Command::ExtractContext(event)))
+}
+
+pub(crate) fn ask_note(command: RecordDiscrepancy) -> Command {
+    let command = claims::Command::RecordDiscrepancy(command);
+    in_room(room::Command::Claim(command))
+}
+
+/// What a model made of a message: nothing.
+pub(crate) fn reading(message: u64) -> ContextExtracted {
+    ContextExtracted {
+        adapter: ModelName::parse("rules").unwrap(),
+        answer: Some("{}".to_owned()),
+        failed: None,
+        message,
+        model: ModelName::parse("some-model").unwrap(),
+        outcome: Outcome::Read,
+        prompt_hash: "0".repeat(64),
+        proposals: Vec::new(),
+    }
+}
+
+/// A message that no model could make anything of.
+pub(crate) fn skipped(message: u64) -> ContextExtracted {
+    ContextExtracted {
+        answer: None,
+        failed: Some(because()),
+        outcome: Outcome::Skipped,
+        ..reading(message)
+    }
+}
+
+/// A message for which no model was there.
+pub(crate) fn unavailable(message: u64) -> ContextExtracted {
+    ContextExtracted {
+        outcome: Outcome::Unavailable,
+        ..skipped(message)
+    }
+}
+
+pub(crate) fn note() -> RecordDiscrepancy {
+    RecordDiscrepancy {
+        claim: None,
+        description: DiscrepancyText::parse("bob says $9, $8 was agreed").unwrap(),
+        severity: Severity::High,
+        source_msg_id: None,
+    }
 }
 
 /// `claim(agent)`, asked.

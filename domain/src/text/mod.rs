@@ -98,6 +98,15 @@ bounded_text! {
     ClaimValue, "value"
 }
 bounded_text! {
+    /// What does not fit: 1 to [`crate::limits::DISCREPANCY_CHARS_MAX`] code points, trimmed.
+    DiscrepancyText, "description of a discrepancy"
+}
+bounded_text! {
+    /// A model's name, or of the way to it: 1 to [`crate::limits::MODEL_NAME_CHARS_MAX`] code
+    /// points.
+    ModelName, "model name"
+}
+bounded_text! {
     /// Words quoted from a message: 1 to [`crate::limits::QUOTE_CHARS_MAX`] code points, kept as
     /// sent.
     Quote, "quote"
@@ -195,6 +204,23 @@ impl ClaimValue {
     /// The same, without the white space around it.
     pub(crate) fn into_trimmed(self) -> Self {
         Self(self.trimmed().to_owned())
+    }
+}
+
+impl DiscrepancyText {
+    /// Trims and checks a text.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        let text = strip(text);
+        not_blank(text, Self::WHAT, limits::DISCREPANCY_CHARS_MAX)?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl ModelName {
+    /// Normalises, trims and checks a name.
+    pub fn parse(text: &str) -> Result<Self, Rejection> {
+        let name = name(text, Self::WHAT, limits::MODEL_NAME_CHARS_MAX)?;
+        Ok(Self(name.into_owned()))
     }
 }
 

@@ -7,12 +7,12 @@ use minutebook_domain::{
     room::{
         self, RoomState,
         claims::{
-            self, Author, Claims, OpenClaim, ReviseClaim, RevisionKind, ShakeHands, SubjectKey,
-            Thread,
+            self, Author, Claims, ContextExtracted, OpenClaim, Outcome, RecordDiscrepancy,
+            ReviseClaim, RevisionKind, Severity, ShakeHands, SubjectKey, Thread,
         },
     },
     signature::{LedgerAct, LedgerSignature},
-    text::{AgentName, ClaimValue, Quote, Subject},
+    text::{AgentName, ClaimValue, DiscrepancyText, ModelName, Quote, Reason, Subject},
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -26,6 +26,21 @@ pub(crate) enum ClaimTry {
     Open(OpenTry),
     Revise(ReviseTry),
     Shake(ShakeTry),
+    Extract(ExtractTry),
+    Note(NoteTry),
+}
+
+/// The arbiter reads the message after the newest it read, or one further on or back.
+#[derive(Clone, Debug)]
+pub(crate) struct ExtractTry {
+    ahead: i64,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct NoteTry {
+    thread: Option<usize>,
+    source: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +114,23 @@ pub(crate) fn claim_try(
         2 => (agent, prop::bool::weighted(0.2), sign()).prop_map(|(agent, is_stale, sign)| {
             ClaimTry::Shake(ShakeTry { agent, is_stale, sign })
         }),
+        2 => reading(),
+        1 => (prop::option::of(0..2_usize), prop::option::of(0..4_u64))
+            .prop_map(|(thread, source)| ClaimTry::Note(NoteTry { thread, source })),
     ]
+}
+
+fn reading() -> impl Strategy<Value = ClaimTry> {
+    let ahead = prop::sample::select(&[1, 1, 1, 0, 2, -1][..]);
+    let outcome = prop::sample::select(
+        &[
+            Outcome::Read,
+            Outcome::Read,
+            Outcome::Skipped,
+            Outcome::Unavailable,
+        ][..],
+    );
+    (ahead, outcome).prop_map(|(ahead, outcome)| ClaimTry::Extract(ExtractTry { ahead, outcome }))
 }
 
 fn sign() -> impl Strategy<Value = Option<Sign>> {
@@ -120,6 +151,8 @@ impl ClaimTry {
             Self::Open(attempt) => claims::Command::Open(attempt.command(room)),
             Self::Revise(attempt) => claims::Command::Revise(attempt.command(known, room)),
             Self::Shake(attempt) => claims::Command::ShakeHands(attempt.command(known, room)),
+            Self::Extract(attempt) => claims::Command::ExtractContext(attempt.command(known)),
+            Self::Note(attempt) => claims::Command::RecordDiscrepancy(attempt.command(known)),
         })
     }
 }
@@ -188,6 +221,35 @@ impl ShakeTry {
             agent: self.agent,
             context_hash,
             signature,
+        }
+    }
+}
+
+impl ExtractTry {
+    fn command(self, known: Option<&Claims>) -> ContextExtracted {
+        let read = known.map_or(0, Claims::extracted);
+        let is_read = self.outcome == Outcome::Read;
+        ContextExtracted {
+            adapter: ModelName::parse("rules").unwrap(),
+            answer: is_read.then(|| "{}".to_owned()),
+            failed: (!is_read).then(|| Reason::parse("no").unwrap()),
+            message: read.saturating_add_signed(self.ahead),
+            model: ModelName::parse("rules-1").unwrap(),
+            outcome: self.outcome,
+            prompt_hash: "0".repeat(64),
+            proposals: Vec::new(),
+        }
+    }
+}
+
+impl NoteTry {
+    fn command(self, known: Option<&Claims>) -> RecordDiscrepancy {
+        let thread = |place: usize| known.and_then(|claims| claims.threads().get(place));
+        RecordDiscrepancy {
+            claim: self.thread.and_then(thread).map(Thread::id),
+            description: DiscrepancyText::parse("it does not fit").unwrap(),
+            severity: Severity::High,
+            source_msg_id: self.source,
         }
     }
 }

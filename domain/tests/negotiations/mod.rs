@@ -122,7 +122,10 @@ fn is_from_anywhere(event: &claims::Event) -> bool {
             made.context_hash == EMPTY_CONTEXT_HASH
                 && signature.is_some_and(|signature| signature.surface == SURFACE_ROOMCOMM_V1)
         }
-        claims::Event::Opened(_) | claims::Event::Revised(_) => false,
+        claims::Event::Opened(_)
+        | claims::Event::Revised(_)
+        | claims::Event::ContextExtracted(_)
+        | claims::Event::DiscrepancyRecorded(_) => false,
     }
 }
 
@@ -166,7 +169,9 @@ proptest! {
                         prop_assert!(thread.confirmations(&signers) >= needed);
                     }
                 }
-                claims::Event::HandshakeMade(_) => {}
+                claims::Event::HandshakeMade(_)
+                | claims::Event::ContextExtracted(_)
+                | claims::Event::DiscrepancyRecorded(_) => {}
             }
             for thread in room.claims().threads() {
                 let model = &threads[&thread.id()];
@@ -190,7 +195,9 @@ proptest! {
             let (claim, kind, source, value) = match event {
                 claims::Event::Opened(e) => (e.claim, "propose", e.source_msg_id, &e.value),
                 claims::Event::Revised(e) => (e.claim, e.kind.name(), e.source_msg_id, &e.value),
-                claims::Event::HandshakeMade(_) => continue,
+                claims::Event::HandshakeMade(_)
+                | claims::Event::ContextExtracted(_)
+                | claims::Event::DiscrepancyRecorded(_) => continue,
             };
             let entry = event.entry().unwrap();
             id += 1;
@@ -263,6 +270,9 @@ proptest! {
                     prop_assert!(!(by_arbiter && judges));
                 }
                 claims::Event::HandshakeMade(_) => prop_assert!(!by_arbiter),
+                claims::Event::ContextExtracted(_) | claims::Event::DiscrepancyRecorded(_) => {
+                    prop_assert!(by_arbiter);
+                }
             }
         }
     }

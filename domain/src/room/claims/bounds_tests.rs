@@ -1,16 +1,16 @@
 //! The limits of a room's ledger, which no table could fill in reasonable time.
 
 use super::{
-    super::RoomState, ClaimRevised, EMPTY_CONTEXT_HASH, Event, HandshakeMade, Principals,
-    RevisionKind, Thread,
+    super::RoomState, ClaimRevised, DiscrepancyRecorded, EMPTY_CONTEXT_HASH, Event, HandshakeMade,
+    Principals, RevisionKind, Thread,
 };
 use crate::{
     Fact, Rejection, State, What,
     actor::Actor,
     ids::StreamId,
     limits::{
-        ROOM_HANDSHAKES_MAX, ROOM_REVISIONS_MAX, ROOM_SIGNERS_MAX, ROOM_THREADS_MAX,
-        THREAD_CONFIRMATIONS_MAX,
+        ROOM_DISCREPANCIES_MAX, ROOM_HANDSHAKES_MAX, ROOM_REVISIONS_MAX, ROOM_SIGNERS_MAX,
+        ROOM_THREADS_MAX, THREAD_CONFIRMATIONS_MAX,
     },
     room,
     signature::LedgerSignature,
@@ -23,12 +23,16 @@ fn room_of(state: &State) -> RoomState {
 
 /// What a record by the owner at noon would come to in this room.
 fn verdict(room: &RoomState, event: Event) -> Result<(), Rejection> {
+    verdict_by(&Actor::Owner, room, event)
+}
+
+fn verdict_by(actor: &Actor, room: &RoomState, event: Event) -> Result<(), Rejection> {
     let event = crate::Event::from(event);
     let fact = Fact {
         seq: 9,
         stream: StreamId::Room(room_id(1)),
         sseq: 9,
-        actor: &Actor::Owner,
+        actor,
         at: NOON,
         what: What::Present(&event),
     };
@@ -96,6 +100,30 @@ fn a_room_has_so_many_handshakes() {
     );
 }
 
+#[test]
+fn the_arbiter_notes_so_many_discrepancies() {
+    let (state, _) = events_of(&[owner(open())]);
+    let mut room = room_of(&state);
+    let noted = |id| {
+        Event::DiscrepancyRecorded(DiscrepancyRecorded {
+            claim: None,
+            description: note().description,
+            id,
+            severity: note().severity,
+            source_msg_id: None,
+        })
+    };
+    let max = ROOM_DISCREPANCIES_MAX;
+    for _ in 1..max {
+        room.claims_mut().record_discrepancy();
+    }
+    let verdict = |room: &RoomState, id| verdict_by(&Actor::Arbiter, room, noted(id));
+    assert_eq!(verdict(&room, max), Ok(()));
+    room.claims_mut().record_discrepancy();
+    let full = Err(Rejection::DiscrepanciesFull { max });
+    assert_eq!(verdict(&room, max + 1), full);
+}
+
 fn signature(number: usize) -> LedgerSignature {
     LedgerSignature::from_client(V1, None, &format!("{number:064x}"), &"0".repeat(128))
 }
@@ -120,7 +148,7 @@ fn a_room_knows_so_many_signers() {
     assert_eq!(verdict(&room, by("bob")), Ok(()));
     let known = match by("bob") {
         Event::Revised(event) => event.signature,
-        Event::Opened(_) | Event::HandshakeMade(_) => None,
+        other => panic!("{other:?}"),
     };
     let principals = &mut room.claims_mut().principals;
     principals.learn(&author("bob"), known.as_deref());

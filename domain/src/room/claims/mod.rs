@@ -9,14 +9,17 @@
 //!   the opener ([`Principals`]).
 //! * Bodies of this ledger are erased only with the whole room, so outside of `gaps.others` the
 //!   state knows all of it.
-//! * The files of `open_claim`, `revise_claim` and `shake_hands` have the shape of a command's
-//!   file in [`super`].
+//! * The arbiter reads, proposes and notes; it never confirms or contradicts.
+//! * The files of commands (`open_claim`, `extract_context` …) have the shape of a command's file
+//!   in [`super`].
 
 mod author;
 mod context;
+mod extract_context;
 pub mod ledger;
 mod open_claim;
 mod principals;
+mod record_discrepancy;
 mod revise_claim;
 mod shake_hands;
 mod state;
@@ -25,9 +28,11 @@ mod threads;
 
 pub use author::Author;
 pub use context::{ContextThread, EMPTY_CONTEXT_HASH, context_hash};
+pub use extract_context::{ContextExtracted, Outcome, Proposal, Severity};
 pub use ledger::Entry;
 pub use open_claim::{ClaimOpened, OpenClaim};
 pub use principals::Principals;
+pub use record_discrepancy::{DiscrepancyRecorded, RecordDiscrepancy};
 pub use revise_claim::{ClaimRevised, ReviseClaim, RevisionKind};
 pub use shake_hands::{HandshakeMade, ShakeHands};
 pub use state::Claims;
@@ -49,6 +54,10 @@ pub enum Event {
     Revised(ClaimRevised),
     /// `room.handshake_made`
     HandshakeMade(HandshakeMade),
+    /// `room.context_extracted`
+    ContextExtracted(ContextExtracted),
+    /// `room.discrepancy_recorded`
+    DiscrepancyRecorded(DiscrepancyRecorded),
 }
 
 /// What can be asked of a room's ledger.
@@ -60,6 +69,10 @@ pub enum Command {
     Revise(ReviseClaim),
     /// Agree to all there is.
     ShakeHands(ShakeHands),
+    /// Write down what the arbiter made of a message.
+    ExtractContext(ContextExtracted),
+    /// Write down what does not fit.
+    RecordDiscrepancy(RecordDiscrepancy),
 }
 
 impl Event {
@@ -69,6 +82,8 @@ impl Event {
             Self::Opened(_) => EventKind::ClaimOpened,
             Self::Revised(_) => EventKind::ClaimRevised,
             Self::HandshakeMade(_) => EventKind::HandshakeMade,
+            Self::ContextExtracted(_) => EventKind::ContextExtracted,
+            Self::DiscrepancyRecorded(_) => EventKind::DiscrepancyRecorded,
         }
     }
 
@@ -78,6 +93,7 @@ impl Event {
             Self::Opened(event) => event.agent.agent(),
             Self::Revised(event) => event.agent.agent(),
             Self::HandshakeMade(event) => Some(&event.agent),
+            Self::ContextExtracted(_) | Self::DiscrepancyRecorded(_) => None,
         }
     }
 
@@ -86,7 +102,9 @@ impl Event {
         match self {
             Self::Opened(event) => Some(&event.entry),
             Self::Revised(event) => Some(&event.entry),
-            Self::HandshakeMade(_) => None,
+            Self::HandshakeMade(_) | Self::ContextExtracted(_) | Self::DiscrepancyRecorded(_) => {
+                None
+            }
         }
     }
 
@@ -96,6 +114,7 @@ impl Event {
             Self::Opened(event) => event.signature.as_deref(),
             Self::Revised(event) => event.signature.as_deref(),
             Self::HandshakeMade(event) => event.signature.as_deref(),
+            Self::ContextExtracted(_) | Self::DiscrepancyRecorded(_) => None,
         }
     }
 
@@ -104,6 +123,9 @@ impl Event {
             Self::Opened(event) => open_claim::intrinsic(event, room, at),
             Self::Revised(event) => revise_claim::intrinsic(event, room, at),
             Self::HandshakeMade(event) => shake_hands::intrinsic(event, room),
+            Self::ContextExtracted(event) => extract_context::intrinsic(event),
+            // Its fields' types say it all.
+            Self::DiscrepancyRecorded(_) => Ok(()),
         }
     }
 }
@@ -115,6 +137,8 @@ impl Command {
             Self::Open(command) => open_claim::check(command, room),
             Self::Revise(command) => revise_claim::check(command, room),
             Self::ShakeHands(command) => shake_hands::check(command, room),
+            Self::ExtractContext(event) => extract_context::intrinsic(event),
+            Self::RecordDiscrepancy(_) => Ok(()),
         }
     }
 }
@@ -125,6 +149,8 @@ pub(super) enum Step<'a> {
     Opened(Option<&'a ClaimOpened>),
     Revised(Option<&'a ClaimRevised>),
     HandshakeMade(Option<&'a HandshakeMade>),
+    ContextExtracted(Option<&'a ContextExtracted>),
+    DiscrepancyRecorded(Option<&'a DiscrepancyRecorded>),
 }
 
 impl<'a> Step<'a> {
@@ -133,6 +159,8 @@ impl<'a> Step<'a> {
             Event::Opened(event) => Self::Opened(Some(event)),
             Event::Revised(event) => Self::Revised(Some(event)),
             Event::HandshakeMade(event) => Self::HandshakeMade(Some(event)),
+            Event::ContextExtracted(event) => Self::ContextExtracted(Some(event)),
+            Event::DiscrepancyRecorded(event) => Self::DiscrepancyRecorded(Some(event)),
         }
     }
 }
@@ -151,6 +179,10 @@ pub(super) fn decide(
         Command::ShakeHands(command) => {
             Event::HandshakeMade(shake_hands::decide(room, keys, command))
         }
+        Command::ExtractContext(event) => Event::ContextExtracted(event),
+        Command::RecordDiscrepancy(command) => {
+            Event::DiscrepancyRecorded(record_discrepancy::decide(room, command))
+        }
     }
 }
 
@@ -164,9 +196,14 @@ pub(super) fn contextual(
         Step::Opened(Some(event)) => open_claim::contextual(room, fact, event),
         Step::Revised(Some(event)) => revise_claim::contextual(room, fact, event),
         Step::HandshakeMade(Some(event)) => shake_hands::contextual(room, fact, event),
+        Step::ContextExtracted(Some(event)) => extract_context::contextual(room, fact, event),
+        Step::DiscrepancyRecorded(Some(event)) => record_discrepancy::contextual(room, fact, event),
         // Anybody may open and revise, the arbiter too.
         Step::Opened(None) | Step::Revised(None) => Ok(()),
         Step::HandshakeMade(None) => fact.actor.may_take_part(),
+        Step::ContextExtracted(None) | Step::DiscrepancyRecorded(None) => {
+            fact.actor.must_be_arbiter()
+        }
     }
 }
 
@@ -175,9 +212,13 @@ pub(super) fn evolve(room: &mut RoomState, step: Step<'_>) {
         Step::Opened(Some(event)) => open_claim::evolve(room, event),
         Step::Revised(Some(event)) => revise_claim::evolve(room, event),
         Step::HandshakeMade(Some(event)) => shake_hands::evolve(room, event),
-        Step::Opened(None) | Step::Revised(None) | Step::HandshakeMade(None) => {
-            room.gaps.others = true;
-        }
+        Step::ContextExtracted(Some(event)) => extract_context::evolve(room, event),
+        Step::DiscrepancyRecorded(Some(_)) => record_discrepancy::evolve(room),
+        Step::Opened(None)
+        | Step::Revised(None)
+        | Step::HandshakeMade(None)
+        | Step::ContextExtracted(None)
+        | Step::DiscrepancyRecorded(None) => room.gaps.others = true,
     }
 }
 
@@ -210,6 +251,8 @@ pub(super) fn all_rows() -> Vec<crate::testing::Row> {
         open_claim::tests::rows(),
         revise_claim::tests::rows(),
         shake_hands::tests::rows(),
+        extract_context::tests::rows(),
+        record_discrepancy::tests::rows(),
     ]
     .into_iter()
     .flatten()

@@ -31,6 +31,8 @@ pub struct Claims {
     tail: String,
     pub(super) handshakes: u64,
     discrepancies: u64,
+    /// The newest message the arbiter is done with.
+    extracted: u64,
     pub(super) principals: Principals,
     /// Of every signature used here: a ledger act is signed for once and all, so no time frees it.
     used: BTreeSet<[u8; 16]>,
@@ -47,6 +49,7 @@ impl Claims {
             tail: String::new(),
             handshakes: 0,
             discrepancies: 0,
+            extracted: 0,
             principals: Principals::new(),
             used: BTreeSet::new(),
             context: Remembered::new(),
@@ -85,6 +88,11 @@ impl Claims {
     /// Number of the newest discrepancy, 0 before the first.
     pub fn discrepancies(&self) -> u64 {
         self.discrepancies
+    }
+
+    /// The newest message the arbiter is done with, 0 before the first.
+    pub fn extracted(&self) -> u64 {
+        self.extracted
     }
 
     /// Who signed with what.
@@ -204,6 +212,14 @@ impl Claims {
                 self.principals.learn(&author, Some(signature));
             }
         }
+    }
+
+    pub(super) fn extract(&mut self, message: u64) {
+        self.extracted = self.extracted.max(message);
+    }
+
+    pub(super) fn record_discrepancy(&mut self) {
+        self.discrepancies = self.discrepancies.saturating_add(1);
     }
 
     fn append(&mut self, entry: &Entry, author: &Author, signature: Option<&LedgerSignature>) {
