@@ -144,6 +144,11 @@ fn sign() -> impl Strategy<Value = Option<Sign>> {
 }
 
 impl ClaimTry {
+    /// Whether only the arbiter may.
+    pub(crate) fn is_the_arbiters(&self) -> bool {
+        matches!(self, Self::Extract(_) | Self::Note(_))
+    }
+
     /// The command this comes to in this state.
     pub(crate) fn command(self, state: &State, room: RoomId) -> room::Command {
         let known = state.room(&room).map(RoomState::claims);

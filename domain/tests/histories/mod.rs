@@ -137,7 +137,7 @@ pub(crate) fn play(asks: Vec<Ask>) -> (State, Vec<Entry>) {
     );
     assert_eq!(log.len(), 1);
     let mut at = NOON;
-    for ask in asks {
+    for mut ask in asks {
         at = at.plus_seconds(ask.seconds);
         let command = match ask.what {
             Try::Room(room, command) => Command::Room(room_id(room), command),
@@ -148,6 +148,10 @@ pub(crate) fn play(asks: Vec<Ask>) -> (State, Vec<Entry>) {
             Try::Keys(command) => Command::Keys(command),
             Try::Claim(room, attempt) => {
                 let room = room_id(room);
+                // Now and then somebody else tries what is the arbiter's.
+                if attempt.is_the_arbiters() && ask.seconds % 5 != 0 {
+                    ask.actor = Actor::Arbiter;
+                }
                 Command::Room(room, attempt.command(&state, room))
             }
         };
