@@ -98,6 +98,8 @@ impl History {
             | EventKind::ClaimOpened
             | EventKind::ClaimRevised
             | EventKind::HandshakeMade
+            | EventKind::ContextExtracted
+            | EventKind::DiscrepancyRecorded
             | EventKind::RoomRenamed
             | EventKind::RoomJoined
             | EventKind::RoomLeft

@@ -108,6 +108,8 @@ impl Rooms {
             | EventKind::BodiesErased
             | EventKind::ClaimOpened
             | EventKind::ClaimRevised
+            | EventKind::ContextExtracted
+            | EventKind::DiscrepancyRecorded
             | EventKind::HandshakeMade => self.touch(rows, fact, id),
             EventKind::LogOpened
             | EventKind::KeyRotated

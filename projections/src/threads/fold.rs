@@ -28,14 +28,14 @@ const CACHED_ROOMS_MAX: usize = 1024;
 /// it by without a look at a row.
 #[derive(Default)]
 pub struct Threads {
-    pending: Overlay,
+    pub(super) pending: Overlay,
     rooms: FxHashMap<RoomId, Cached>,
     /// Rooms whose ledger row is to be written.
     changed: Vec<RoomId>,
 }
 
-struct Cached {
-    ledger: LedgerRow,
+pub(super) struct Cached {
+    pub(super) ledger: LedgerRow,
     principals: Principals,
     is_changed: bool,
 }
@@ -94,6 +94,8 @@ impl Threads {
             claims::Event::Opened(event) => self.open(rows, fact, id, event),
             claims::Event::Revised(event) => self.revise(rows, fact, id, event),
             claims::Event::HandshakeMade(event) => self.shake_hands(rows, fact, id, event),
+            claims::Event::ContextExtracted(event) => self.extract(rows, fact, id, event),
+            claims::Event::DiscrepancyRecorded(event) => self.note(rows, fact, id, event),
         }
     }
 
@@ -114,7 +116,7 @@ impl Threads {
     }
 
     /// A room that this fact changes.
-    fn touch(
+    pub(super) fn touch(
         &mut self,
         rows: &dyn Rows,
         fact: &Fact<'_>,
@@ -180,6 +182,7 @@ impl Threads {
         self.pending
             .put(keys::claim(id, event.claim), place.to_be_bytes().to_vec());
         self.pending.put_row(keys::thread(id, place), &thread)?;
+        self.remember_opening(fact, id, event)?;
         let row = RevisionRow::of_opening(event, fact.seq, fact.at);
         self.append(id, (place, 0), &row)
     }
@@ -231,11 +234,12 @@ impl Threads {
         }
         self.resolve(rows, id, moved, &mut row)?;
         self.pending.put_row(key, &row)?;
+        self.remember_revision(fact, id, event)?;
         let revision = RevisionRow::of_revision(event, fact.seq, fact.at);
         self.append(id, (place, index), &revision)
     }
 
-    fn place(
+    pub(super) fn place(
         &self,
         rows: &dyn Rows,
         id: RoomId,

@@ -15,6 +15,9 @@ const UNRESOLVED: u8 = 7;
 const HANDSHAKE: u8 = 8;
 const SHOOK: u8 = 9;
 const SIGNER: u8 = 10;
+const MADE: u8 = 11;
+const SUGGESTION: u8 = 12;
+const SKIPPED: u8 = 13;
 
 fn key(room: RoomId, tag: u8, rest: &[&[u8]]) -> Vec<u8> {
     let mut key = Vec::with_capacity(18 + rest.iter().map(|part| part.len()).sum::<usize>());
@@ -117,4 +120,33 @@ pub(crate) fn signer(room: RoomId, pubkey: &[u8; 32], agent: &str) -> Vec<u8> {
 
 pub(crate) fn signers(room: RoomId) -> (Vec<u8>, Vec<u8>) {
     tagged(room, SIGNER)
+}
+
+/// What the arbiter made of a message, by the seq of its event.
+pub(crate) fn made(room: RoomId, message: u64, seq: u64) -> Vec<u8> {
+    key(room, MADE, &[&message.to_be_bytes(), &seq.to_be_bytes()])
+}
+
+/// All it made of a message.
+pub(crate) fn all_made(room: RoomId, message: u64) -> (Vec<u8>, Vec<u8>) {
+    let to = message.saturating_add(1);
+    (made(room, message, 0), made(room, to, 0))
+}
+
+/// The newest reading first, within it in order.
+pub(crate) fn suggestion(room: RoomId, seq: u64, index: u8) -> Vec<u8> {
+    key(room, SUGGESTION, &[&(!seq).to_be_bytes(), &[index]])
+}
+
+pub(crate) fn suggestions(room: RoomId) -> (Vec<u8>, Vec<u8>) {
+    tagged(room, SUGGESTION)
+}
+
+/// A message that could not be read.
+pub(crate) fn skipped(room: RoomId, message: u64) -> Vec<u8> {
+    key(room, SKIPPED, &[&message.to_be_bytes()])
+}
+
+pub(crate) fn all_skipped(room: RoomId) -> (Vec<u8>, Vec<u8>) {
+    tagged(room, SKIPPED)
 }

@@ -15,6 +15,9 @@
 //! | 8 | handshake's number | [`HandshakeRow`] |
 //! | 9 | context hash, agent | [`ShookRow`]: who shook hands on what |
 //! | 10 | public key, agent | [`SignerRow`]: who signed with what |
+//! | 11 | message, seq | [`MadeRow`]: what the arbiter did because of a message |
+//! | 12 | seq of a reading, newest first, place in it | [`SuggestionRow`] |
+//! | 13 | message | [`SkippedRow`]: the arbiter could not read it |
 //!
 //! A revision costs the same number of rows however long its thread is. The context's hash and
 //! whether it is sealed are computed by who reads them: they take all threads, as the answer does.
@@ -22,10 +25,11 @@
 mod fold;
 mod keys;
 mod of_events;
+mod readings;
 mod view;
 
 pub use fold::Threads;
-pub use view::{Context, Discrepancy, Handshake, LedgerAct, Place, Standing, ThreadsView};
+pub use view::{Context, Discrepancy, Handshake, LedgerAct, Place, Skipped, Standing, ThreadsView};
 
 use minutebook_domain::{
     ids::ClaimId,
@@ -41,10 +45,10 @@ use crate::row::{part, row};
 
 /// Version of the rows: raise it with any change to a row, a key, the fold, or the rules' own
 /// [`Thread`], which is stored as it is.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 row! {
-    row ledger, tag 1, version VERSION, inside [];
+    row ledger, tag 1, version VERSION, inside [ReadingRow];
     /// A room's ledger as a whole.
     pub struct LedgerRow {
         /// Confirmations that make a value agreed.
@@ -57,8 +61,14 @@ row! {
         pub handshakes: u64,
         /// Discrepancies: the newest one's number.
         pub discrepancies: u64,
-        /// The newest message the arbiter has read.
+        /// The newest message the arbiter is done with.
         pub last_extracted_msg_id: u64,
+        /// Its newest attempt at a message.
+        pub last_reading: Option<ReadingRow>,
+        /// Why no model answered, if the newest attempt failed so.
+        pub outage: Option<String>,
+        /// Messages it could not read, less those it could read later.
+        pub skipped: u64,
         /// Seq of the newest event here: changes whenever anything in these rows does.
         pub last_seq: u64,
     }
@@ -73,8 +83,27 @@ impl Default for LedgerRow {
             handshakes: 0,
             discrepancies: 0,
             last_extracted_msg_id: 0,
+            last_reading: None,
+            outage: None,
+            skipped: 0,
             last_seq: 0,
         }
+    }
+}
+
+part! {
+    /// An attempt of the arbiter's at a message: which model, and what it was given.
+    pub struct ReadingRow {
+        /// The message.
+        pub message: u64,
+        /// How the model was reached.
+        pub adapter: String,
+        /// The model.
+        pub model: String,
+        /// BLAKE3 of what it was given, hex.
+        pub prompt_hash: String,
+        /// Seq of its event.
+        pub seq: u64,
     }
 }
 
@@ -201,5 +230,51 @@ row! {
         pub(crate) agent: AgentName,
         /// With what.
         pub(crate) key: [u8; 32],
+    }
+}
+
+row! {
+    row made, tag 11, version VERSION, inside [];
+    /// Something the arbiter did because of a message: a thread opened or revised, a discrepancy
+    /// noted.
+    pub struct MadeRow {
+        /// The thread, if it is about one.
+        pub claim: Option<ClaimId>,
+        /// Key of the subject, of a thread opened.
+        pub subject_key: Option<String>,
+        /// The value of an opening or update, the description of a discrepancy.
+        pub text: String,
+        /// Whether it is a discrepancy.
+        pub is_discrepancy: bool,
+    }
+}
+
+row! {
+    row suggestion, tag 12, version VERSION, inside [];
+    /// Something the arbiter heard that only an agent can put on the ledger.
+    pub struct SuggestionRow {
+        /// The thread.
+        pub claim: ClaimId,
+        /// What was heard: an update, a confirmation, a contradiction, a withdrawal.
+        pub kind: RevisionKind,
+        /// The value it is about.
+        pub value: String,
+        /// Words of the message.
+        pub quote: Option<String>,
+        /// The message.
+        pub message: u64,
+        /// Seq of the reading.
+        pub seq: u64,
+    }
+}
+
+row! {
+    row skipped, tag 13, version VERSION, inside [];
+    /// A message the arbiter could not read.
+    pub struct SkippedRow {
+        /// Why.
+        pub reason: String,
+        /// Seq of the event that says so.
+        pub seq: u64,
     }
 }

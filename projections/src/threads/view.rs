@@ -7,7 +7,8 @@ use minutebook_domain::{
 };
 
 use super::{
-    DiscrepancyRow, HandshakeRow, LedgerRow, RevisionRow, ShookRow, SignerRow, ThreadRow, keys,
+    DiscrepancyRow, HandshakeRow, LedgerRow, MadeRow, RevisionRow, ShookRow, SignerRow, SkippedRow,
+    SuggestionRow, ThreadRow, keys,
 };
 use crate::{
     ProjectionError, Rows,
@@ -46,6 +47,15 @@ pub struct Handshake {
     pub id: u64,
     /// The rest of it.
     pub row: HandshakeRow,
+}
+
+/// A message the arbiter could not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its number in its room.
+    pub message: u64,
+    /// The rest of it.
+    pub row: SkippedRow,
 }
 
 /// An act of a room's ledger, by its number.
@@ -248,6 +258,43 @@ impl<'a> ThreadsView<'a> {
         let handshake = |id| Ok(self.handshake(room, id)?.map(|one| one.row.seq));
         let found = bisect(ledger.handshakes, seq, handshake)?;
         Ok(found.map(LedgerAct::Handshake))
+    }
+
+    /// What the arbiter did because of a message, in order.
+    pub fn made_from(&self, room: RoomId, message: u64) -> Result<Vec<MadeRow>, ProjectionError> {
+        let (from, to) = keys::all_made(room, message);
+        let mut made = Vec::new();
+        each_row(self.rows, &from, &to, |_, value| {
+            made.push(row::decode(&value)?);
+            Ok(())
+        })?;
+        Ok(made)
+    }
+
+    /// What it heard that agents must do themselves, the newest first. Whether they did since is
+    /// for the reader to see.
+    pub fn suggestions(
+        &self,
+        room: RoomId,
+        limit: usize,
+    ) -> Result<Vec<SuggestionRow>, ProjectionError> {
+        let (from, to) = keys::suggestions(room);
+        let rows = self.rows.range(&from, &to, false, limit)?;
+        rows.iter().map(|(_, value)| row::decode(value)).collect()
+    }
+
+    /// The newest messages it could not read, the newest first.
+    pub fn skipped(&self, room: RoomId, limit: usize) -> Result<Vec<Skipped>, ProjectionError> {
+        let (from, to) = keys::all_skipped(room);
+        let rows = self.rows.range(&from, &to, true, limit)?;
+        rows.iter()
+            .map(|(key, value)| {
+                let message = keys::last_number(key);
+                let message = message.ok_or_else(|| damaged("a message's key is too short"))?;
+                let row = row::decode(value)?;
+                Ok(Skipped { message, row })
+            })
+            .collect()
     }
 
     /// Whether two different principals shook hands on this context.

@@ -1,6 +1,6 @@
 //! However the log is split, restarted or erased: identical rows.
 
-use minutebook_domain::room::claims::RevisionKind;
+use minutebook_domain::room::claims::{Outcome, RevisionKind};
 use minutebook_projections::{Kind, MemoryRows, digest::digest};
 use proptest::{collection::vec, prelude::*};
 
@@ -46,6 +46,14 @@ enum Step {
         agent: usize,
         key: Option<u8>,
     },
+    Read {
+        message: u64,
+        claim: usize,
+        outcome: usize,
+    },
+    Note {
+        claim: Option<usize>,
+    },
 }
 
 fn a_move() -> impl Strategy<Value = Move> {
@@ -67,6 +75,9 @@ fn a_move() -> impl Strategy<Value = Move> {
             .prop_map(|(claim, agent, kind, key)| Step::Revise { claim, agent, kind, key }),
         2 => (agent, proptest::option::of(0..3u8))
             .prop_map(|(agent, key)| Step::ShakeHands { agent, key }),
+        3 => (1..4u64, 0..4usize, 0..4usize)
+            .prop_map(|(message, claim, outcome)| Step::Read { message, claim, outcome }),
+        1 => proptest::option::of(0..3usize).prop_map(|claim| Step::Note { claim }),
         1 => Just(Step::Close),
         1 => Just(Step::Erase),
     ];
@@ -145,6 +156,19 @@ fn play_in(world: &mut World, room: usize, name: &str, step: &Step) {
             world.revise(room, *claim, &agent(*who), kind, "$8", *key);
         }
         Step::ShakeHands { agent: who, key } => world.shake_hands(room, &agent(*who), *key),
+        Step::Read {
+            message,
+            claim,
+            outcome,
+        } => match outcome {
+            0 => world.fail(room, *message, Outcome::Unavailable),
+            1 => world.fail(room, *message, Outcome::Skipped),
+            _ => world.read(room, *message, Some((*claim, RevisionKind::Confirm))),
+        },
+        Step::Note { claim } => {
+            let id = 1000 + world.sseq(room);
+            world.note(room, id, *claim);
+        }
         Step::Close => world.close(room),
         Step::Erase => world.erase(room),
     }

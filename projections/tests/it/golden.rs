@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use minutebook_domain::room::claims::RevisionKind;
+use minutebook_domain::room::claims::{Outcome, RevisionKind};
 use minutebook_projections::{Kind, MemoryRows};
 
 use crate::world::World;
@@ -42,6 +42,13 @@ fn every_ledger_row(world: &mut World) {
     world.revise(room, agreed, "bob", RevisionKind::Confirm, "May", None);
     world.revise(room, agreed, "cid", RevisionKind::Contradict, "May", None);
     world.revise(room, agreed, "cid", RevisionKind::Confirm, "May", None);
+    for _ in 0..3 {
+        world.post(room, "bob", "x");
+    }
+    world.read(room, 1, Some((claim, RevisionKind::Confirm)));
+    world.note(room, 3, Some(claim));
+    world.fail(room, 2, Outcome::Skipped);
+    world.fail(room, 3, Outcome::Unavailable);
 }
 
 fn dump(kind: Kind, rows: &MemoryRows) -> String {
@@ -83,7 +90,7 @@ fn row_bytes_are_pinned() {
     let tags: std::collections::BTreeSet<u8> = of_threads.iter().map(|(key, _)| key[17]).collect();
     assert_eq!(
         tags.into_iter().collect::<Vec<_>>(),
-        (1..=10).collect::<Vec<_>>()
+        (1..=13).collect::<Vec<_>>()
     );
     assert!(
         found == include_str!("golden/rows.txt"),

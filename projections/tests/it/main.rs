@@ -10,6 +10,8 @@
 )]
 
 mod agreement;
+mod arbiter;
+mod arbiter_world;
 mod damage;
 mod golden;
 mod history;

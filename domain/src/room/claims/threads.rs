@@ -245,6 +245,11 @@ impl Thread {
         confirmed.len()
     }
 
+    /// Whether this agent is among those remembered to have confirmed its value.
+    pub fn is_confirmed_by(&self, agent: &AgentName) -> bool {
+        self.confirmed_by.contains(agent)
+    }
+
     /// Its part of the context; none if it is cancelled.
     pub fn in_context(&self) -> Option<ContextThread<'_>> {
         if self.status == Status::Cancelled {
