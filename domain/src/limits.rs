@@ -50,6 +50,8 @@ pub const ROOM_REVISIONS_MAX: u64 = 100_000;
 pub const ROOM_HANDSHAKES_MAX: u64 = 10_000;
 /// Most discrepancies of one room that the arbiter adds to; contradictions go beyond.
 pub const ROOM_DISCREPANCIES_MAX: u64 = 10_000;
+/// Most readings of one room that are of a message read before, or failed for want of a model.
+pub const ROOM_REREADINGS_MAX: u64 = 100_000;
 /// Longest description of a discrepancy, in Unicode code points.
 pub const DISCREPANCY_CHARS_MAX: usize = 1_000;
 /// Longest name of a model or of the way to it, in Unicode code points.

@@ -103,6 +103,8 @@ pub enum Rejection {
     DiscrepanciesFull { max: u64 },
     #[error("message {found} cannot be read before message {expected}")]
     ExtractionOutOfOrder { expected: u64, found: u64 },
+    #[error("the room's messages were read again {max} times; no more")]
+    RereadingsFull { max: u64 },
     #[error("a reading has an answer, or why there is none, within its limits")]
     ExtractionMalformed,
     #[error("the room's ledger has its {max} entries; open another room")]
@@ -280,6 +282,7 @@ impl Rejection {
         Self::DiscrepanciesFull { .. } => "discrepancies_full",
         Self::ExtractionOutOfOrder { .. } => "extraction_out_of_order",
         Self::ExtractionMalformed => "extraction_malformed",
+        Self::RereadingsFull { .. } => "rereadings_full",
         Self::RevisionsFull { .. } => "revisions_full",
         Self::HandshakesFull { .. } => "handshakes_full",
         Self::LedgerOutOfOrder { .. } => "ledger_out_of_order",
@@ -367,6 +370,7 @@ mod tests {
         reached.extend([
             "discrepancies_full",
             "handshakes_full",
+            "rereadings_full",
             "revisions_full",
             "signers_full",
             "threads_full",

@@ -9,5 +9,6 @@
 
 pub mod bench;
 pub mod http;
+pub mod model;
 pub mod server;
 pub mod sim;

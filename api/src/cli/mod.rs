@@ -7,6 +7,7 @@
 //! * Nothing from the log reaches a terminal unneutralised ([`crate::offline::display`]).
 
 mod agents;
+mod arbiter_args;
 mod bisect;
 mod completions;
 mod data_dir;
@@ -89,7 +90,7 @@ impl Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the server
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
     /// Show the whole story once: talk, export, verify, tamper, verify
     Demo(demo::DemoArgs),
     /// Look at the log: one record, the newest, or all of it as a bundle

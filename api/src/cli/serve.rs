@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::arbiter_args::ArbiterArgs;
 use super::{Exit, Failure, Global, Terminal, data_dir};
 use crate::engine::{self, Handle, Health};
 use crate::http::{ConfigError, HttpConfig, PublicUrl, Server};
@@ -40,7 +41,7 @@ Examples:
   minutebook serve
   minutebook serve --data /srv/minutebook --http 127.0.0.1:0 --log-format json
   minutebook serve --http 0.0.0.0:8787 --require-key --trusted-proxy 10.0.0.0/8
-  minutebook serve --trusted-proxy 127.0.0.1/32 --public-url https://rooms.example.org --require-key")]
+  minutebook serve --require-key --trusted-proxy 127.0.0.1/32 --public-url https://example.org")]
 pub(crate) struct ServeArgs {
     /// Where to listen for HTTP; port 0 takes a free one
     #[arg(
@@ -87,6 +88,16 @@ pub(crate) struct ServeArgs {
         value_name = "N"
     )]
     skills_per_hour: u32,
+    /// Refreshes of contexts an address may ask for in an hour; 0 lifts the limit
+    #[arg(
+        long,
+        env = "MINUTEBOOK_REFRESHES_PER_HOUR",
+        default_value_t = 60,
+        value_name = "N"
+    )]
+    refreshes_per_hour: u32,
+    #[command(flatten)]
+    arbiter: ArbiterArgs,
     /// Messages a room opened over REST takes; 0 lifts the limit
     #[arg(
         long,
@@ -130,7 +141,7 @@ pub(crate) fn run(
         return Err(Failure::usage(text));
     }
     let data = global.data()?;
-    let config = args.http_config(data.join("skills"));
+    let config = args.http_config(data.join("skills"))?;
     // Before the directory is touched: a refusal must not leave a log behind.
     config.check().map_err(Failure::usage)?;
     check_address(config.listen, &data)?;
@@ -197,18 +208,20 @@ fn end(runtime: Runtime) {
 
 impl ServeArgs {
     /// `skills`: where their bytes are.
-    fn http_config(&self, skills: PathBuf) -> HttpConfig {
-        HttpConfig {
+    fn http_config(&self, skills: PathBuf) -> Result<HttpConfig, Failure> {
+        Ok(HttpConfig {
             require_key: self.require_key,
             open: self.open,
             rooms_per_hour: self.rooms_per_hour,
             skills_per_hour: self.skills_per_hour,
             skills: Some(skills),
+            refreshes_per_hour: self.refreshes_per_hour,
+            arbiter: self.arbiter.config()?,
             messages_per_room: self.messages_per_room,
             trusted_proxies: self.trusted_proxy.clone(),
             public_url: self.public_url.clone(),
             ..HttpConfig::new(self.http)
-        }
+        })
     }
 
     fn engine_options(&self, data: PathBuf) -> engine::Options {

@@ -37,6 +37,7 @@ pub use janitor::work_off;
 pub use position::last_position;
 pub use recover::{Parts, RecoverError};
 pub use repeat::Target;
+pub use replay::event_at;
 pub use rotate::{RotateError, Rotated, rotate};
 pub use start::{Options, Running, StartError, launch, open, start};
 pub use stats::{Histogram, HistogramSnapshot, Stats};

@@ -1,5 +1,6 @@
 //! A repeated command's answer, rendered from the events it made the first time.
 
+use minutebook_domain::Event;
 use minutebook_eventlog::store::LogReader;
 
 use super::commit::Outcome;
@@ -20,6 +21,12 @@ pub(super) fn committed(reader: &dyn LogReader, first: u64, count: u32) -> Outco
         events,
         replayed: true,
     })
+}
+
+/// The event at a place in the log; none beyond its end, or when its body was erased.
+pub fn event_at(reader: &dyn LogReader, seq: u64) -> Result<Option<Event>, SubmitError> {
+    let mut events = committed(reader, seq, 1)?.events;
+    Ok(events.pop().and_then(|event| event.event))
 }
 
 impl From<OwnedFact> for CommittedEvent {

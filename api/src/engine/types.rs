@@ -2,7 +2,10 @@
 
 use minutebook_domain::time::Timestamp;
 use minutebook_domain::{
-    CheckedCommand, Command, Event, Rejection, actor::Actor, ids::StreamId, room,
+    CheckedCommand, Command, Event, Rejection,
+    actor::Actor,
+    ids::StreamId,
+    room::{self, claims},
 };
 
 /// What a submission takes without its text: command, envelope, rows, answer.
@@ -30,6 +33,10 @@ impl Submission {
     pub(super) fn weight(&self) -> usize {
         let text = match self.command.get() {
             Command::Room(_, room::Command::PostMessage(message)) => message.text.as_str().len(),
+            Command::Room(_, room::Command::Claim(claims::Command::ExtractContext(reading))) => {
+                let answer = reading.answer.as_ref().map_or(0, String::len);
+                answer + reading.proposals.len() * SHORT_TEXTS_BYTES_MAX
+            }
             Command::Room(_, room::Command::Claim(_)) | Command::Skills(_) => SHORT_TEXTS_BYTES_MAX,
             Command::Room(
                 _,

@@ -66,7 +66,7 @@ fn render(record: &Published) -> Bytes {
     let at = envelope.as_ref().and_then(|e| Timestamp::parse(&e.at));
     let row = match (&event, at) {
         (Some(Event::Room(room::Event::Claim(event))), Some(at)) => {
-            Some(ledger_row(event, record.seq, at))
+            ledger_row(event, record.seq, at)
         }
         _ => None,
     };
@@ -115,8 +115,9 @@ fn render(record: &Published) -> Bytes {
     frame(Some(record.seq), record.kind.name(), &data)
 }
 
-fn ledger_row(event: &claims::Event, seq: u64, at: Timestamp) -> Row {
-    match event {
+/// None of what only the arbiter makes: its body says it all.
+fn ledger_row(event: &claims::Event, seq: u64, at: Timestamp) -> Option<Row> {
+    Some(match event {
         claims::Event::Opened(event) => {
             Row::Revision(event.claim, RevisionRow::of_opening(event, seq, at))
         }
@@ -126,7 +127,8 @@ fn ledger_row(event: &claims::Event, seq: u64, at: Timestamp) -> Row {
         claims::Event::HandshakeMade(event) => {
             Row::Handshake(event.id, HandshakeRow::of_event(event, seq, at))
         }
-    }
+        claims::Event::ContextExtracted(_) | claims::Event::DiscrepancyRecorded(_) => return None,
+    })
 }
 
 /// Whether nothing can come after this in its room's stream.

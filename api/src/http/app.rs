@@ -8,6 +8,8 @@ use axum::body::Bytes;
 use axum::http::Uri;
 use axum::http::request::Parts;
 use minutebook_domain::ids::RoomId;
+use minutebook_domain::room::ProtocolMode;
+use minutebook_projections::rooms::RoomRow;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::spawn_blocking;
 
@@ -22,6 +24,7 @@ use crate::auth::Caller;
 use crate::bundles::Bundles;
 use crate::engine::Handle;
 use crate::error::{ApiError, ErrorCode};
+use crate::policies::arbiter::Arbiter;
 
 /// Verifications at a time: one uses every core there is.
 const VERIFICATIONS_MAX: usize = 1;
@@ -45,6 +48,10 @@ pub struct App {
     pub rooms_limit: HourlyLimit,
     /// Skills uploaded per address and hour.
     pub skills_limit: HourlyLimit,
+    /// Refreshes of contexts per address and hour.
+    pub refreshes_limit: HourlyLimit,
+    /// Who reads rooms; none: nobody does.
+    pub arbiter: Option<Arc<Arbiter>>,
     /// The bytes of shared skills; none: there are no skills here.
     pub bundles: Option<Bundles>,
     /// Turns to look a skill's bundle over.
@@ -84,12 +91,15 @@ impl App {
         bound: SocketAddr,
         stopping: watch::Receiver<bool>,
         bundles: Option<Bundles>,
+        arbiter: Option<Arc<Arbiter>>,
     ) -> Self {
         Self {
             engine,
             bound,
             rooms_limit: HourlyLimit::new(config.rooms_per_hour),
             skills_limit: HourlyLimit::new(config.skills_per_hour),
+            refreshes_limit: HourlyLimit::new(config.refreshes_per_hour),
+            arbiter,
             bundles,
             bundle_turns: Semaphore::new(BUNDLES_AT_A_TIME_MAX),
             metrics: HttpMetrics::default(),
@@ -162,6 +172,11 @@ impl App {
             Some(url) => url.to_string(),
             None => base_url(parts, self.bound),
         }
+    }
+
+    /// Whether the arbiter reads a room by itself.
+    pub fn reads(&self, room: &RoomRow) -> bool {
+        self.arbiter.is_some() && room.mode == ProtocolMode::Premium && !room.is_closed
     }
 
     /// A place for a long answer, or an error when all are taken.

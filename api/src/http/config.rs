@@ -7,6 +7,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::public_url::PublicUrl;
+use crate::models::openai::EndpointError;
+use crate::policies::arbiter::ArbiterConfig;
 
 /// Settings of the server; the command line's flags map onto it one to one.
 #[derive(Clone, Debug)]
@@ -23,6 +25,10 @@ pub struct HttpConfig {
     pub skills_per_hour: u32,
     /// Where the bytes of shared skills are kept; none: there are no skills here.
     pub skills: Option<PathBuf>,
+    /// Refreshes of contexts an address may have in an hour (`--refreshes-per-hour`); 0 lifts it.
+    pub refreshes_per_hour: u32,
+    /// Who reads rooms for the arbiter (`--arbiter…`).
+    pub arbiter: ArbiterConfig,
     /// Messages a room opened over REST takes (`--messages-per-room`); 0 lifts it.
     pub messages_per_room: u64,
     /// Whose forwarded addresses count (`--trusted-proxy`).
@@ -86,6 +92,8 @@ impl HttpConfig {
             rooms_per_hour: 10,
             skills_per_hour: 10,
             skills: None,
+            refreshes_per_hour: 60,
+            arbiter: ArbiterConfig::default(),
             messages_per_room: 1000,
             trusted_proxies: Vec::new(),
             public_url: None,
@@ -93,8 +101,10 @@ impl HttpConfig {
         }
     }
 
-    /// Whether it is safe to listen: on loopback, or with keys, or open on purpose.
+    /// Whether it is safe to listen (on loopback, or with keys, or open on purpose), and whether
+    /// the arbiter's models can be asked.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.arbiter.check()?;
         if self.listen.ip().to_canonical().is_loopback() || self.require_key || self.open {
             return Ok(());
         }
@@ -124,6 +134,9 @@ pub enum ConfigError {
         /// Why.
         reason: String,
     },
+    /// The arbiter's model cannot be asked.
+    #[error(transparent)]
+    Arbiter(#[from] EndpointError),
     /// The address cannot be listened on.
     #[error("cannot listen on {listen}: {source}")]
     Listen {

@@ -110,6 +110,23 @@ impl<'a> Query<'a> {
         Ok(Some(value))
     }
 
+    /// Whether something holds, in any of the peer's spellings.
+    pub fn truth(&self, field: &'static str) -> Result<Option<bool>, Invalid> {
+        let name = field.strip_prefix("query.").unwrap_or(field);
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let is = |words: [&str; 6]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if is(["1", "on", "t", "true", "y", "yes"]) {
+            return Ok(Some(true));
+        }
+        if is(["0", "off", "f", "false", "n", "no"]) {
+            return Ok(Some(false));
+        }
+        let problem = "Input should be a valid boolean, unable to interpret input";
+        Err(Invalid::field(field, problem))
+    }
+
     /// One of a few words; the first is the default.
     pub fn choice<const N: usize>(
         &self,

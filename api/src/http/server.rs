@@ -33,6 +33,7 @@ use super::{cors, descriptors, held, refusal::Refusal, stall::Stall};
 use crate::bundles::{Bundles, Sha};
 use crate::engine::Handle;
 use crate::generations::SpaceRows;
+use crate::policies::arbiter::{self, Arbiter};
 
 /// Largest head of a request, in bytes, and most that is buffered per direction.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -77,7 +78,9 @@ impl Server {
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
         let bundles = open_bundles(&config, &engine)?;
-        let app = Arc::new(App::new(engine, config, bound, stopping, bundles));
+        let arbiter = Arbiter::new(engine.clone(), &config.arbiter)?.map(Arc::new);
+        let app = App::new(engine, config, bound, stopping, bundles, arbiter);
+        let app = Arc::new(app);
         let router = super::router(&app);
         Ok(Self {
             listener,
@@ -102,6 +105,10 @@ impl Server {
         let most = descriptors::connections(app.config.bounds.connections_max);
         let places = Arc::new(Semaphore::new(most));
         let mut connections = JoinSet::new();
+        if let Some(arbiter) = &app.arbiter {
+            let reading = arbiter::run_worker(Arc::clone(arbiter), app.stopping.clone());
+            tokio::spawn(reading);
+        }
         loop {
             let accepted = tokio::select! {
                 biased;

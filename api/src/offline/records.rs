@@ -174,5 +174,19 @@ fn claim_summary(event: &claims::Event) -> String {
                 made.id, made.agent, made.context_hash
             )
         }
+        claims::Event::ContextExtracted(read) => {
+            let (message, adapter, model) = (read.message, &read.adapter, &read.model);
+            match &read.failed {
+                None => format!(
+                    "message {message} by {adapter}:{model}, {} proposals",
+                    read.proposals.len()
+                ),
+                Some(why) => format!("message {message} by {adapter}:{model}: {}", why.as_str()),
+            }
+        }
+        claims::Event::DiscrepancyRecorded(found) => {
+            let (id, severity) = (found.id, found.severity.name());
+            format!("#{id} {severity}: {}", found.description)
+        }
     }
 }

@@ -7,12 +7,13 @@ use axum::http::StatusCode;
 use minutebook_domain::actor::Actor;
 use minutebook_domain::ids::{RoomId, StreamId};
 use minutebook_domain::keys::Scope;
-use minutebook_domain::room::{self, Dialect, Opened};
+use minutebook_domain::room::{self, Dialect, Opened, ProtocolMode};
 use minutebook_domain::text::Description;
 use minutebook_domain::{Command, Event};
 use minutebook_projections::rooms::Sort;
 use uuid::Uuid;
 
+use super::claims::extraction_error;
 use super::wire::{self, ListedJson, ListingJson, NewRoom, OpenedJson, RoomJson};
 use super::write::{Write, bad_field};
 use crate::auth::Caller;
@@ -49,6 +50,9 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
     let limit = &write.app.rooms_limit;
     limit.take(client.addr, Instant::now()).map_err(too_many)?;
     let actor = actor?;
+    if new.mode == ProtocolMode::Premium && write.app.arbiter.is_none() {
+        return Err(ApiError::new(ErrorCode::ArbiterOff, wire::NO_PREMIUM));
+    }
     let description = Description::parse(&new.description)
         .map_err(|rejection| bad_field("description", &rejection))?;
     let room = Opened {
@@ -65,6 +69,11 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
     if written.replayed {
         // Two equal requests at once: the first was on its way when this one looked.
         limit.give_back(client.addr);
+    }
+    if new.mode == ProtocolMode::Premium
+        && let (Some(arbiter), StreamId::Room(id)) = (&write.app.arbiter, written.event.stream)
+    {
+        arbiter.follow(id);
     }
     opened(&write, &written.event)
 }
@@ -160,7 +169,10 @@ pub(super) async fn room_info(State(app): State<Shared>, request: Request) -> Re
     if reply::is_known(&parts.headers, &etag) {
         return Ok(reply::not_modified(&etag));
     }
-    let mut response = reply::json(StatusCode::OK, &RoomJson::new(&row))?;
+    let ledger = app.threads(|threads| threads.ledger(row.id))?;
+    let error = extraction_error(&app, row.id, &ledger)?;
+    let answer = RoomJson::new(&row, app.reads(&row), error);
+    let mut response = reply::json(StatusCode::OK, &answer)?;
     reply::tag(&mut response, &etag);
     Ok(response)
 }

@@ -90,7 +90,12 @@ pub(super) async fn post_message(State(app): State<Shared>, request: Request) ->
     let new = write.fields(NewMessage::read)?;
     let id = room_id(&write.parts.uri, 2)?;
     match post(&write, &new, id).await {
-        Ok(written) => answer(&write.app, id, &written).await,
+        Ok(written) => {
+            if let Some(arbiter) = &write.app.arbiter {
+                arbiter.posted(id);
+            }
+            answer(&write.app, id, &written).await
+        }
         // The engine looks at the message before the room; the dialect the other way round. Only
         // a message that fails pays for telling them apart.
         Err(error) => Err(first_error(&write.app, id, error)),

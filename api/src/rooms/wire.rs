@@ -256,6 +256,10 @@ pub(super) fn refused(rejection: &Rejection) -> ApiError {
     }
 }
 
+/// The peer's text about a premium room where nobody would read it.
+pub(super) const NO_PREMIUM: &str =
+    "premium rooms require the LLM arbiter, which is not configured on this server";
+
 /// The peer's text about a full room.
 pub(super) fn room_full(limit: u64) -> String {
     format!("Room message limit reached ({limit})")
@@ -320,11 +324,15 @@ pub(super) struct RoomJson<'a> {
     agent_count: u64,
     member_count: u64,
     confirmations_needed: u8,
+    /// Whether the arbiter reads this room by itself.
+    arbiter_active: bool,
+    /// Why not all of it could be read.
+    last_extraction_error: Option<String>,
     log_seq: u64,
 }
 
 impl<'a> RoomJson<'a> {
-    pub(super) fn new(row: &'a RoomRow) -> Self {
+    pub(super) fn new(row: &'a RoomRow, is_active: bool, error: Option<String>) -> Self {
         Self {
             uuid: row.id.to_string(),
             description: &row.description,
@@ -339,6 +347,8 @@ impl<'a> RoomJson<'a> {
             agent_count: row.agent_count,
             member_count: row.member_count,
             confirmations_needed: row.confirmations_needed,
+            arbiter_active: is_active,
+            last_extraction_error: error,
             log_seq: row.last_seq,
         }
     }

@@ -246,6 +246,8 @@ row! {
         pub text: String,
         /// Whether it is a discrepancy.
         pub is_discrepancy: bool,
+        /// Seq of its event.
+        pub seq: u64,
     }
 }
 

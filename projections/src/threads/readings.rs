@@ -133,6 +133,7 @@ impl Threads {
             subject_key: None,
             text: description,
             is_discrepancy: true,
+            seq: fact.seq,
         };
         self.remember(fact, id, event.source_msg_id, &made)
     }
@@ -152,6 +153,7 @@ impl Threads {
             subject_key: Some(event.subject_key.as_str().to_owned()),
             text: event.value.trimmed().to_owned(),
             is_discrepancy: false,
+            seq: fact.seq,
         };
         self.remember(fact, id, event.source_msg_id, &made)
     }
@@ -171,6 +173,7 @@ impl Threads {
             subject_key: None,
             text: event.value.trimmed().to_owned(),
             is_discrepancy: false,
+            seq: fact.seq,
         };
         self.remember(fact, id, event.source_msg_id, &made)
     }

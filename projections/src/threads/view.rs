@@ -139,6 +139,17 @@ impl<'a> ThreadsView<'a> {
             .collect()
     }
 
+    /// The newest threads that are not cancelled, in the order of opening.
+    pub fn newest_in_context(
+        &self,
+        room: RoomId,
+        limit: usize,
+    ) -> Result<Vec<ThreadRow>, ProjectionError> {
+        let mut rows = self.threads(room)?;
+        rows.retain(|row| row.thread.in_context().is_some());
+        Ok(rows.split_off(rows.len().saturating_sub(limit)))
+    }
+
     /// A thread of a room.
     pub fn thread(
         &self,

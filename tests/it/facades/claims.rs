@@ -139,7 +139,8 @@ fn a_thread_is_opened_and_shown_as_the_peer_does() {
         format!(r#"{{"room_uuid":"<uuid>","protocol_mode":"standard","threads":[{short}],"#)
             + r#""discrepancies":[],"context_hash":"<64>","last_extracted_msg_id":0,"#
             + r#""arbiter_active":false,"last_extraction_error":null,"sealed":false,"#
-            + r#""last_revision_id":1,"confirmations_needed":2,"log_seq":4}"#;
+            + r#""last_revision_id":1,"confirmations_needed":2,"suggestions":[],"#
+            + r#""last_extraction":null,"skipped_messages":0,"log_seq":4}"#;
     assert_eq!(context, expected);
 }
 

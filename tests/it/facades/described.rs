@@ -47,7 +47,7 @@ fn describe(here: &Here) -> (Value, Vec<Operation>) {
             });
         }
     }
-    assert_eq!(operations.len(), 42);
+    assert_eq!(operations.len(), 43);
     (document, operations)
 }
 

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use minutebook::engine::{Committer, Entropy, Handle, Parts, SystemClock, launch};
 use minutebook::http::{HttpConfig, Server};
+use minutebook::policies::arbiter::ArbiterConfig;
 use minutebook_eventlog::store::LogReader;
 use minutebook_eventlog::store::memory::MemoryStore;
 use minutebook_tests::http::{Answer, Connection};
@@ -24,6 +25,11 @@ pub(super) struct Here {
     thread: Option<JoinHandle<()>>,
     /// Where the bytes of shared skills are.
     skills: TempDir,
+}
+
+/// Nobody reads but who is let in: the arbiter looks at rooms of its own accord.
+fn quiet(config: &mut HttpConfig) {
+    config.arbiter = ArbiterConfig::Off;
 }
 
 /// Headers of a JSON request.
@@ -44,7 +50,7 @@ impl Here {
     pub(super) fn gated() -> (Self, Arc<Gate>) {
         let gate = Arc::new(Gate::default());
         let reads = Arc::clone(&gate);
-        let here = Self::over(|_| {}, |inner| Arc::new(GateReader { inner, gate: reads }));
+        let here = Self::over(quiet, |inner| Arc::new(GateReader { inner, gate: reads }));
         (here, gate)
     }
 

@@ -9,6 +9,9 @@
 mod gate;
 mod here;
 
+mod arbiter;
+mod arbiter_failures;
+mod arbiter_premium;
 mod audit;
 mod claims;
 mod claims_chain;

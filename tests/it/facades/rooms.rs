@@ -25,7 +25,8 @@ fn a_room_is_opened_listed_and_shown_as_the_peer_does() {
             r#"{"uuid":"<uuid>","description":"Négociation 🧱","created_at":"<seconds>","#,
             r#""message_count":0,"is_public":true,"protocol_mode":"standard","name":null,"#,
             r#""is_closed":false,"message_limit":1000,"last_activity_at":null,"#,
-            r#""agent_count":0,"member_count":0,"confirmations_needed":2,"log_seq":2}"#
+            r#""agent_count":0,"member_count":0,"confirmations_needed":2,"#,
+            r#""arbiter_active":false,"last_extraction_error":null,"log_seq":2}"#
         )
     );
     here.post(&room, "alice", "hi");

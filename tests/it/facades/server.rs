@@ -251,6 +251,7 @@ const PATHS: &[&str] = &[
     "/api/rooms/{id}/claims/{cid}/revisions",
     "/api/rooms/{id}/close",
     "/api/rooms/{id}/context",
+    "/api/rooms/{id}/context/refresh",
     "/api/rooms/{id}/handshake",
     "/api/rooms/{id}/handshakes",
     "/api/rooms/{id}/join",
@@ -313,7 +314,7 @@ fn every_described_operation_is_served_and_every_route_described() {
     let mut found: Vec<_> = paths.keys().map(String::as_str).collect();
     found.sort_unstable();
     assert_eq!(found, PATHS);
-    assert_eq!(described, 42);
+    assert_eq!(described, 43);
 }
 
 #[test]

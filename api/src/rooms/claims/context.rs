@@ -3,8 +3,9 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 
-use super::read;
+use super::heard::Heard;
 use super::wire::ContextJson;
+use super::{heard, read};
 use crate::http::app::{Shared, room_id};
 use crate::http::reply::{self, Reply};
 
@@ -28,7 +29,12 @@ pub(super) async fn read_context(State(app): State<Shared>, request: Request) ->
     }
     let answer = read(&app, u64::from(ledger.threads), move |app| {
         let context = app.threads(|threads| threads.context(room.id))?;
-        reply::json(StatusCode::OK, &ContextJson::new(&room, &context))
+        let heard = Heard {
+            is_active: app.reads(&room),
+            error: heard::error(app, room.id, &context.ledger)?,
+            suggestions: heard::suggestions(app, room.id, &context.threads)?,
+        };
+        reply::json(StatusCode::OK, &ContextJson::new(&room, &context, heard))
     });
     let mut response = answer.await?;
     reply::tag(&mut response, &etag);

@@ -10,9 +10,13 @@
 
 mod context;
 mod handshakes;
+mod heard;
+mod refresh;
 mod revisions;
 mod threads;
 mod wire;
+
+pub(super) use heard::error as extraction_error;
 
 use minutebook_domain::Rejection;
 use minutebook_domain::actor::Actor;
@@ -35,6 +39,7 @@ const SHORT_MAX: u64 = 100;
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
         .with(routes!(context::read_context))
+        .with(routes!(refresh::refresh))
         .with(routes!(threads::open_thread))
         .with(routes!(threads::read_thread))
         .with(routes!(revisions::list_revisions))

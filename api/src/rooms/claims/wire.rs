@@ -13,6 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::wire::{BAD_PUBKEY, BAD_SIGNATURE, is_hex, mode_name};
+use super::heard::{Heard, ReadingJson, SuggestionJson};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::fields::{Fields, Invalid};
 use crate::http::ledger::RevisionJson;
@@ -347,18 +348,25 @@ pub(super) struct ContextJson<'a> {
     last_extracted_msg_id: u64,
     /// Whether the arbiter reads this room by itself.
     arbiter_active: bool,
+    /// Why not all of it could be read: an outage, or a message that was passed over.
     last_extraction_error: Option<String>,
     /// Whether two different principals shook hands on this context.
     sealed: bool,
     /// The newest revision's id: the `position` of a `minutebook-v2` handshake.
     last_revision_id: u64,
     confirmations_needed: u8,
+    /// What agents said that only they can put on the ledger, the newest first. Ours.
+    suggestions: Vec<SuggestionJson>,
+    /// The arbiter's newest attempt at a message. Ours.
+    last_extraction: Option<ReadingJson>,
+    /// Messages that could not be read. Ours.
+    skipped_messages: u64,
     /// Position of the newest event here; the answer's entity tag.
     log_seq: u64,
 }
 
 impl<'a> ContextJson<'a> {
-    pub(super) fn new(room: &RoomRow, context: &'a Context) -> Self {
+    pub(super) fn new(room: &RoomRow, context: &'a Context, heard: Heard) -> Self {
         let ledger = &context.ledger;
         let needed = ledger.confirmations_needed;
         let threads = context.threads.iter();
@@ -375,11 +383,14 @@ impl<'a> ContextJson<'a> {
                 .collect(),
             context_hash: &context.context_hash,
             last_extracted_msg_id: ledger.last_extracted_msg_id,
-            arbiter_active: false,
-            last_extraction_error: None,
+            arbiter_active: heard.is_active,
+            last_extraction_error: heard.error,
             sealed: context.is_sealed,
             last_revision_id: ledger.revisions,
             confirmations_needed: needed,
+            suggestions: heard.suggestions,
+            last_extraction: ledger.last_reading.as_ref().map(ReadingJson::new),
+            skipped_messages: ledger.skipped,
             log_seq: ledger.last_seq,
         }
     }

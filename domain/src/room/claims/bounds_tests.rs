@@ -9,8 +9,8 @@ use crate::{
     actor::Actor,
     ids::StreamId,
     limits::{
-        ROOM_DISCREPANCIES_MAX, ROOM_HANDSHAKES_MAX, ROOM_REVISIONS_MAX, ROOM_SIGNERS_MAX,
-        ROOM_THREADS_MAX, THREAD_CONFIRMATIONS_MAX,
+        ROOM_DISCREPANCIES_MAX, ROOM_HANDSHAKES_MAX, ROOM_REREADINGS_MAX, ROOM_REVISIONS_MAX,
+        ROOM_SIGNERS_MAX, ROOM_THREADS_MAX, THREAD_CONFIRMATIONS_MAX,
     },
     room,
     signature::LedgerSignature,
@@ -124,6 +124,29 @@ fn the_arbiter_notes_so_many_discrepancies() {
     assert_eq!(verdict(&room, max + 1), full);
 }
 
+#[test]
+fn a_room_is_read_again_so_often() {
+    let (state, _) = events_of(&[
+        owner(open()),
+        owner(say("alice")),
+        owner(say("bob")).fresh(2),
+    ]);
+    let mut room = room_of(&state);
+    let verdict = |room: &RoomState, reading| {
+        verdict_by(&Actor::Arbiter, room, Event::ContextExtracted(reading))
+    };
+    room.claims_mut().extract(1, true);
+    for _ in 0..ROOM_REREADINGS_MAX {
+        assert_eq!(verdict(&room, unavailable(2)), Ok(()));
+        room.claims_mut().extract(2, false);
+    }
+    let max = ROOM_REREADINGS_MAX;
+    let full = Err(Rejection::RereadingsFull { max });
+    assert_eq!(verdict(&room, reading(1)), full);
+    assert_eq!(verdict(&room, unavailable(2)), full);
+    assert_eq!(verdict(&room, reading(2)), Ok(()), "what is new is read");
+}
+
 fn signature(number: usize) -> LedgerSignature {
     LedgerSignature::from_client(V1, None, &format!("{number:064x}"), &"0".repeat(128))
 }
@@ -146,9 +169,11 @@ fn a_room_knows_so_many_signers() {
         principals.learn(&author("dave"), Some(&signature(number)));
     }
     assert_eq!(verdict(&room, by("bob")), Ok(()));
-    let known = match by("bob") {
-        Event::Revised(event) => event.signature,
-        other => panic!("{other:?}"),
+    let Event::Revised(ClaimRevised {
+        signature: known, ..
+    }) = by("bob")
+    else {
+        panic!("a revision");
     };
     let principals = &mut room.claims_mut().principals;
     principals.learn(&author("bob"), known.as_deref());

@@ -164,13 +164,12 @@ pub(super) fn contextual(
     if found > expected {
         return Err(Rejection::ExtractionOutOfOrder { expected, found });
     }
-    Ok(())
+    room.claims().check_reading(found, event.outcome.is_final())
 }
 
 pub(super) fn evolve(room: &mut RoomState, event: &ContextExtracted) {
-    if event.outcome.is_final() {
-        room.claims_mut().extract(event.message);
-    }
+    let is_final = event.outcome.is_final();
+    room.claims_mut().extract(event.message, is_final);
 }
 
 #[cfg(test)]

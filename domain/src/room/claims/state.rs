@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Rejection,
     ids::ClaimId,
-    limits::{ROOM_HANDSHAKES_MAX, ROOM_REVISIONS_MAX, ROOM_THREADS_MAX},
+    limits::{ROOM_HANDSHAKES_MAX, ROOM_REREADINGS_MAX, ROOM_REVISIONS_MAX, ROOM_THREADS_MAX},
     signature::LedgerSignature,
     text::AgentName,
 };
@@ -33,6 +33,8 @@ pub struct Claims {
     discrepancies: u64,
     /// The newest message the arbiter is done with.
     extracted: u64,
+    /// Readings that did not bring it further.
+    rereadings: u64,
     pub(super) principals: Principals,
     /// Of every signature used here: a ledger act is signed for once and all, so no time frees it.
     used: BTreeSet<[u8; 16]>,
@@ -50,6 +52,7 @@ impl Claims {
             handshakes: 0,
             discrepancies: 0,
             extracted: 0,
+            rereadings: 0,
             principals: Principals::new(),
             used: BTreeSet::new(),
             context: Remembered::new(),
@@ -214,8 +217,22 @@ impl Claims {
         }
     }
 
-    pub(super) fn extract(&mut self, message: u64) {
-        self.extracted = self.extracted.max(message);
+    /// Whether a reading brings the arbiter further, or may be one more that does not.
+    pub(super) fn check_reading(&self, message: u64, is_final: bool) -> Result<(), Rejection> {
+        let max = ROOM_REREADINGS_MAX;
+        let is_further = is_final && message > self.extracted;
+        if !is_further && self.rereadings >= max {
+            return Err(Rejection::RereadingsFull { max });
+        }
+        Ok(())
+    }
+
+    pub(super) fn extract(&mut self, message: u64, is_final: bool) {
+        if is_final && message > self.extracted {
+            self.extracted = message;
+        } else {
+            self.rereadings = self.rereadings.saturating_add(1);
+        }
     }
 
     pub(super) fn record_discrepancy(&mut self) {

@@ -1,0 +1,143 @@
+//! Asking one model, then the other.
+
+use minutebook_domain::room::claims::Proposal;
+use minutebook_domain::text::ModelName;
+
+use super::ArbiterConfig;
+use crate::models::openai::EndpointError;
+use crate::models::{LanguageModel, ModelError, OpenAi, Prompt, Rules, answer};
+
+/// The models, in the order they are asked.
+pub(super) struct Models {
+    models: Vec<Named>,
+    /// What stands in the record where none was asked.
+    pub(super) none: ModelName,
+}
+
+/// A model, and its names as the record has them.
+struct Named {
+    adapter: ModelName,
+    name: ModelName,
+    model: Box<dyn LanguageModel>,
+}
+
+/// What came of asking.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) adapter: ModelName,
+    pub(super) model: ModelName,
+    /// Of the last prompt that was sent.
+    pub(super) prompt_hash: String,
+    pub(super) outcome: Result<Answer, Failure>,
+}
+
+/// An answer that could be read.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) proposals: Vec<Proposal>,
+}
+
+/// Why there is none.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) why: Why,
+    pub(super) text: String,
+    /// What was answered, if it was nonsense.
+    pub(super) answer: Option<String>,
+}
+
+/// Whose fault it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Why {
+    /// The message's: no model can read it.
+    Message,
+    /// The message's or the model's.
+    Doubtful,
+    /// The model's: it is not there.
+    Outage,
+}
+
+impl Models {
+    pub(super) fn new(config: &ArbiterConfig) -> Result<Option<Self>, EndpointError> {
+        let models: Vec<Box<dyn LanguageModel>> = match config {
+            ArbiterConfig::Off => return Ok(None),
+            ArbiterConfig::Rules => vec![Box::new(Rules)],
+            ArbiterConfig::Models(endpoints) => endpoints
+                .iter()
+                .map(|endpoint| Ok(Box::new(OpenAi::new(endpoint)?) as Box<dyn LanguageModel>))
+                .collect::<Result<_, EndpointError>>()?,
+        };
+        let name = |text: &str| ModelName::parse(text).map_err(|_| EndpointError::Model);
+        let named = models.into_iter().map(|model| {
+            Ok(Named {
+                adapter: name(model.adapter())?,
+                name: name(model.model())?,
+                model,
+            })
+        });
+        Ok(Some(Self {
+            models: named.collect::<Result<_, EndpointError>>()?,
+            none: name("none")?,
+        }))
+    }
+
+    /// Asks one after the other until one answers. If none does, what stands in the record is the
+    /// failure of the last that was there, or else of the last.
+    pub(super) async fn ask(&self, prompt: &Prompt) -> Option<Asked> {
+        let mut worst: Option<Asked> = None;
+        for model in &self.models {
+            let asked = ask_one(model, prompt).await;
+            let Err(failure) = &asked.outcome else {
+                return Some(asked);
+            };
+            let is_better = worst.as_ref().is_none_or(|worst| {
+                let before = worst.outcome.as_ref().err().map(|before| before.why);
+                before.is_none_or(|before| failure.why <= before)
+            });
+            if is_better {
+                worst = Some(asked);
+            }
+        }
+        worst
+    }
+}
+
+/// Asks a model, and once more if it answered something else.
+async fn ask_one(model: &Named, prompt: &Prompt) -> Asked {
+    let first = attempt(model, prompt).await;
+    match &first.outcome {
+        Err(Failure {
+            answer: Some(_), ..
+        }) => attempt(model, &prompt.corrected()).await,
+        Ok(_) | Err(_) => first,
+    }
+}
+
+async fn attempt(model: &Named, prompt: &Prompt) -> Asked {
+    let outcome = match model.model.complete(prompt).await {
+        Ok(text) => match answer::read(&text, &prompt.task) {
+            Ok(proposals) => Ok(Answer { text, proposals }),
+            Err(off) => Err(Failure {
+                why: Why::Message,
+                text: off.to_string(),
+                answer: Some(text),
+            }),
+        },
+        Err(error) => Err(Failure {
+            why: match &error {
+                ModelError::Refused(_) => Why::Message,
+                ModelError::Doubtful(_) => Why::Doubtful,
+                ModelError::Unavailable(_) => Why::Outage,
+            },
+            text: error.to_string(),
+            answer: None,
+        }),
+    };
+    Asked {
+        adapter: model.adapter.clone(),
+        model: model.name.clone(),
+        prompt_hash: prompt.hash(),
+        outcome,
+    }
+}

@@ -1,0 +1,208 @@
+//! Reading one message.
+
+use minutebook_domain::Event;
+use minutebook_domain::ids::RoomId;
+use minutebook_domain::limits::EXTRACTION_ANSWER_BYTES_MAX;
+use minutebook_domain::room::{
+    self,
+    claims::{self, ContextExtracted, Outcome},
+};
+use minutebook_domain::text::Reason;
+use minutebook_projections::ProjectionError;
+use minutebook_projections::history::Message as Said;
+use minutebook_projections::threads::ThreadRow;
+
+use super::models::{Asked, Why};
+use super::{Arbiter, Run, RunError};
+use crate::models::prompt::{PRECEDING_MAX, THREADS_MAX};
+use crate::models::{Message, Prompt, Task, Thread};
+
+/// Longest reason told, in code points.
+const REASON_CHARS_MAX: usize = 500;
+
+impl Arbiter {
+    /// Reads a message, writes down what came of it and does what it proposes.
+    pub(super) async fn read_message(
+        &self,
+        room: RoomId,
+        n: u64,
+        run: &mut Run,
+    ) -> Result<(), RunError> {
+        let event = match self.task(room, n)? {
+            Some(task) => self.ask(room, Prompt::new(task)).await,
+            None => self.unasked(n, "the message is erased"),
+        };
+        note(run, &event);
+        if event.outcome == Outcome::Unavailable && self.is_known(room, &event)? {
+            return Ok(());
+        }
+        let command = claims::Command::ExtractContext(event.clone());
+        let Some(committed) = self.submit(room, command, None).await? else {
+            // The room was closed or erased meanwhile: nothing in it is to be read any more.
+            run.outage
+                .get_or_insert_with(|| "the room takes nothing".to_owned());
+            return Ok(());
+        };
+        if let Some(record) = committed.events.first() {
+            self.apply(room, record.seq, &event, run).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, room: RoomId, prompt: Prompt) -> ContextExtracted {
+        let n = prompt.task.new_message.id;
+        let asked = {
+            let _call = self.calls.acquire().await;
+            self.models.ask(&prompt).await
+        };
+        let Some(asked) = asked else {
+            return self.unasked(n, "no model is configured");
+        };
+        let is_skipped = match asked.outcome.as_ref().map_err(|failure| failure.why) {
+            Ok(_) => {
+                self.doubts.read(room);
+                false
+            }
+            Err(Why::Message) => true,
+            Err(Why::Doubtful) => self.doubts.failed(room, n),
+            Err(Why::Outage) => false,
+        };
+        extraction(n, asked, is_skipped)
+    }
+
+    /// A message that no model is asked about.
+    fn unasked(&self, message: u64, why: &str) -> ContextExtracted {
+        ContextExtracted {
+            adapter: self.models.none.clone(),
+            answer: None,
+            failed: reason(why),
+            message,
+            model: self.models.none.clone(),
+            outcome: Outcome::Skipped,
+            prompt_hash: Prompt::new(Task::default()).hash(),
+            proposals: Vec::new(),
+        }
+    }
+
+    /// Whether the record says so already.
+    fn is_known(&self, room: RoomId, event: &ContextExtracted) -> Result<bool, RunError> {
+        let ledger = self.threads(|threads| threads.ledger(room))?;
+        let known = ledger
+            .last_reading
+            .is_some_and(|last| last.message == event.message);
+        let failed = event.failed.as_ref().map(Reason::as_str);
+        Ok(known && ledger.outage.as_deref() == failed)
+    }
+
+    /// What a model is told about a message; nothing of one that is erased.
+    fn task(&self, room: RoomId, n: u64) -> Result<Option<Task>, ProjectionError> {
+        let said =
+            self.history(|history| history.before(room, n.checked_add(1), PRECEDING_MAX + 1))?;
+        let mut messages = said.messages;
+        let Some(newest) = messages.pop().filter(|newest| newest.n == n) else {
+            return Ok(None);
+        };
+        if newest.row.is_erased {
+            return Ok(None);
+        }
+        let preceding = messages.iter().filter(|said| !said.row.is_erased);
+        let threads = self.threads(|threads| threads.newest_in_context(room, THREADS_MAX))?;
+        Ok(Some(Task {
+            existing_threads: threads.iter().map(thread).collect(),
+            preceding_messages: preceding.map(message).collect(),
+            new_message: message(&newest),
+        }))
+    }
+
+    /// Asks again for what the newest reading proposed: a crash may have come in between.
+    pub(super) async fn finish_newest(&self, room: RoomId, run: &mut Run) -> Result<(), RunError> {
+        let ledger = self.threads(|threads| threads.ledger(room))?;
+        let Some(reading) = ledger.last_reading else {
+            return Ok(());
+        };
+        let event = self.event(reading.seq)?;
+        match event {
+            Some(event) => self.apply(room, reading.seq, &event, run).await,
+            None => Ok(()),
+        }
+    }
+
+    fn event(&self, seq: u64) -> Result<Option<ContextExtracted>, RunError> {
+        let event = crate::engine::event_at(&**self.engine.reader(), seq)?;
+        Ok(match event {
+            Some(Event::Room(room::Event::Claim(claims::Event::ContextExtracted(event)))) => {
+                Some(event)
+            }
+            Some(_) | None => None,
+        })
+    }
+}
+
+fn note(run: &mut Run, event: &ContextExtracted) {
+    let failed = event.failed.as_ref().map(|why| why.as_str().to_owned());
+    match event.outcome {
+        Outcome::Read => run.read += 1,
+        Outcome::Skipped => run.skipped += 1,
+        Outcome::Unavailable => run.outage = failed,
+    }
+    run.model = Some(format!("{}:{}", event.adapter, event.model));
+}
+
+fn extraction(message: u64, asked: Asked, is_skipped: bool) -> ContextExtracted {
+    let (outcome, answer, failed, proposals) = match asked.outcome {
+        Ok(answer) => (Outcome::Read, Some(answer.text), None, answer.proposals),
+        Err(failure) => {
+            let outcome = if is_skipped {
+                Outcome::Skipped
+            } else {
+                Outcome::Unavailable
+            };
+            (outcome, failure.answer, reason(&failure.text), Vec::new())
+        }
+    };
+    ContextExtracted {
+        adapter: asked.adapter,
+        answer: answer.map(cut).filter(|_| outcome != Outcome::Unavailable),
+        failed,
+        message,
+        model: asked.model,
+        outcome,
+        prompt_hash: asked.prompt_hash,
+        proposals,
+    }
+}
+
+/// A reason in the form a record takes; what a server said may hold anything.
+fn reason(text: &str) -> Option<Reason> {
+    let text: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(REASON_CHARS_MAX)
+        .collect();
+    Reason::parse(&text)
+        .or_else(|_| Reason::parse("it failed and said nothing"))
+        .ok()
+}
+
+/// As much of an answer as a record keeps.
+fn cut(mut text: String) -> String {
+    let end = text.floor_char_boundary(EXTRACTION_ANSWER_BYTES_MAX);
+    text.truncate(end);
+    text
+}
+
+fn message(said: &Said) -> Message {
+    Message::new(said.n, &said.row.agent, &said.row.text)
+}
+
+fn thread(row: &ThreadRow) -> Thread {
+    let thread = &row.thread;
+    Thread {
+        thread_id: thread.id(),
+        subject: thread.subject().to_owned(),
+        subject_key: thread.subject_key().as_str().to_owned(),
+        current_value: thread.value().to_owned(),
+        status: thread.status().name(),
+        opened_by: thread.opener().as_str().to_owned(),
+    }
+}
