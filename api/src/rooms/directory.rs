@@ -14,7 +14,8 @@ use minutebook_projections::rooms::Sort;
 use uuid::Uuid;
 
 use super::claims::extraction_error;
-use super::wire::{self, ListedJson, ListingJson, NewRoom, OpenedJson, RoomJson};
+use super::listing::{ListedJson, ListingJson};
+use super::wire::{self, NewRoom, OpenedJson, RoomJson};
 use super::write::{Write, bad_field};
 use crate::auth::Caller;
 use crate::engine::{CommittedEvent, Target};

@@ -9,6 +9,7 @@ mod arbiter;
 mod claims;
 mod directory;
 mod keys;
+mod listing;
 mod manage;
 mod messages;
 mod skills;

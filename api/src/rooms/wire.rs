@@ -354,44 +354,6 @@ impl<'a> RoomJson<'a> {
     }
 }
 
-/// A room in the listing.
-#[derive(Serialize, ToSchema)]
-pub(super) struct ListedJson<'a> {
-    uuid: String,
-    url: String,
-    description: &'a str,
-    created_at: String,
-    last_activity_at: Option<String>,
-    message_count: u64,
-    agent_count: u64,
-    protocol_mode: &'static str,
-    confirmations_needed: u8,
-}
-
-impl<'a> ListedJson<'a> {
-    pub(super) fn new(row: &'a RoomRow, base: &str) -> Self {
-        let uuid = row.id.to_string();
-        Self {
-            url: format!("{base}/{uuid}"),
-            uuid,
-            description: &row.description,
-            created_at: row.created_at.to_seconds_text(),
-            last_activity_at: row.last_message_at.map(Timestamp::to_seconds_text),
-            message_count: row.message_count,
-            agent_count: row.agent_count,
-            protocol_mode: mode_name(row.mode),
-            confirmations_needed: row.confirmations_needed,
-        }
-    }
-}
-
-/// Answer of `GET /api/rooms`.
-#[derive(Serialize, ToSchema)]
-pub(super) struct ListingJson<'a> {
-    pub(super) rooms: Vec<ListedJson<'a>>,
-    pub(super) total: u64,
-}
-
 /// Answer of `GET /api/rooms/{id}/messages`.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PageJson<'a> {
