@@ -4,6 +4,8 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 pub mod engine;
+pub mod get;
+pub mod load;
 pub mod metrics;
 pub mod million;
 pub mod post;

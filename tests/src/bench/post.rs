@@ -1,15 +1,11 @@
 //! Many keep-alive connections posting messages over many rooms, or one sender alone.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use hdrhistogram::Histogram;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use anyhow::{Result, ensure};
 
+use super::load::{self, Outcome};
 use super::{metrics, probe, process, report};
 use crate::server::{Options, Server};
 
@@ -26,17 +22,6 @@ pub struct Load {
     pub bytes: usize,
     /// Stop after so many messages, if fewer than the time allows.
     pub messages: Option<u64>,
-}
-
-/// What came of it.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Acknowledged messages.
-    pub acks: u64,
-    /// Seconds it took.
-    pub seconds: f64,
-    /// Latency in microseconds.
-    pub latency: Histogram<u64>,
 }
 
 /// Starts a server on a fresh directory, loads it and prints the figures.
@@ -88,45 +73,17 @@ fn print(load: &Load, outcome: &Outcome, cpu: f64) {
     );
 }
 
-/// Posts until time or messages run out. One thread, so that the server keeps a core.
+/// Posts until time or messages run out.
 pub fn drive(http: SocketAddr, rooms: &[String], load: &Load) -> Result<Outcome> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let stop = Arc::new(AtomicBool::new(false));
-        let start = Instant::now();
-        let share = load
-            .messages
-            .map(|all| all.div_ceil(load.connections as u64));
-        let tasks: Vec<_> = (0..load.connections)
-            .map(|n| {
-                let requests = requests(http, rooms, n, load.bytes);
-                tokio::spawn(connection(http, requests, Arc::clone(&stop), share))
-            })
-            .collect();
-        let deadline = tokio::time::sleep(Duration::from_secs(load.seconds));
-        let all = async {
-            let mut latency = Histogram::new(3)?;
-            for task in tasks {
-                latency.add(task.await??)?;
-            }
-            anyhow::Ok(latency)
-        };
-        tokio::pin!(all);
-        let latency = tokio::select! {
-            done = &mut all => done?,
-            () = deadline => {
-                stop.store(true, Ordering::Relaxed);
-                all.await?
-            }
-        };
-        Ok(Outcome {
-            acks: latency.len(),
-            seconds: start.elapsed().as_secs_f64(),
-            latency,
-        })
-    })
+    let connections = (0..load.connections).map(|n| requests(http, rooms, n, load.bytes));
+    let share = load
+        .messages
+        .map(|all| all.div_ceil(load.connections as u64));
+    let limit = load::Limit {
+        within: Duration::from_secs(load.seconds),
+        share,
+    };
+    load::drive(http, connections.collect(), 201, limit)
 }
 
 /// The bytes of this connection's requests, one for each room it visits, starting at its own.
@@ -147,60 +104,4 @@ fn requests(http: SocketAddr, rooms: &[String], n: usize, bytes: usize) -> Vec<V
         .into_bytes()
     })
     .collect()
-}
-
-async fn connection(
-    http: SocketAddr,
-    requests: Vec<Vec<u8>>,
-    stop: Arc<AtomicBool>,
-    share: Option<u64>,
-) -> Result<Histogram<u64>> {
-    let mut stream = TcpStream::connect(http).await?;
-    stream.set_nodelay(true)?;
-    let mut latency = Histogram::new(3)?;
-    let mut buffer = vec![0; 16 * 1024];
-    for request in requests.iter().cycle() {
-        if stop.load(Ordering::Relaxed) || share.is_some_and(|share| latency.len() >= share) {
-            break;
-        }
-        let start = Instant::now();
-        stream.write_all(request).await?;
-        read_created(&mut stream, &mut buffer).await?;
-        latency.record(u64::try_from(start.elapsed().as_micros())?)?;
-    }
-    Ok(latency)
-}
-
-/// Reads one answer to its last byte; anything but 201 is an error.
-async fn read_created(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<()> {
-    let mut filled = 0;
-    loop {
-        let room = buffer.get_mut(filled..).context("answer too long")?;
-        let read = stream.read(room).await?;
-        ensure!(read > 0, "connection closed in mid-answer");
-        filled += read;
-        let seen = buffer.get(..filled).context("answer")?;
-        let Some(head) = find(seen, b"\r\n\r\n") else {
-            continue;
-        };
-        let text = std::str::from_utf8(seen.get(..head).context("head")?)?;
-        ensure!(
-            text.starts_with("HTTP/1.1 201"),
-            "{}",
-            String::from_utf8_lossy(seen)
-        );
-        let length = text
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: "))
-            .context("content-length")?;
-        if filled >= head + 4 + length.parse::<usize>()? {
-            return Ok(());
-        }
-    }
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack
-        .windows(needle.len())
-        .position(|window| window == needle)
 }

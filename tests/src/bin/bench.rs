@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use minutebook_tests::bench::post::{self, Load};
-use minutebook_tests::bench::{engine, million, sse};
+use minutebook_tests::bench::{engine, get, million, sse};
 use minutebook_tests::server::Options;
 
 /// As in the server's own `main`.
@@ -39,6 +39,15 @@ enum Bench {
         /// Bytes of text in a message.
         #[arg(long, default_value_t = 200)]
         bytes: usize,
+    },
+    /// GET messages: pages of a hundred, and polls that find nothing.
+    Get {
+        /// Keep-alive connections.
+        #[arg(long, default_value_t = 16)]
+        connections: usize,
+        /// Seconds for each of the three.
+        #[arg(long, default_value_t = 5)]
+        seconds: u64,
     },
     /// One sender, many followers.
     Sse {
@@ -120,6 +129,10 @@ fn run(arguments: Arguments) -> Result<()> {
             };
             post::run(&options, &folder, &load)
         }
+        Bench::Get {
+            connections,
+            seconds,
+        } => get::run(&options, &folder, connections, seconds),
         Bench::Sse {
             followers,
             messages,
