@@ -12,6 +12,7 @@
 //!   is refused on reading, because `rkyv` would happily read swapped fields.
 //! * Nothing here does I/O, and no storage engine appears: rows are reached through [`Rows`].
 
+pub mod audit;
 pub mod digest;
 pub mod history;
 pub mod rooms;

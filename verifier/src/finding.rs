@@ -127,6 +127,10 @@ codes! {
     CosignatureInvalid = "cosignature_invalid" => Refuted,
     /// The policy's quorum of witnesses did not cosign.
     QuorumNotMet = "quorum_not_met" => Inconclusive,
+    /// The stored log itself could not be read to its end: it is damaged.
+    LogUnreadable = "log_unreadable" => Refuted,
+    /// A row that the server shows its readers is not what the log says.
+    ProjectionDiffers = "projection_differs" => Refuted,
     /// The bundle begins in the middle and no saved state covers what came before.
     RangeWithoutState = "range_without_state" => Inconclusive,
 }
@@ -165,6 +169,9 @@ pub struct Finding {
     /// The rule's own stable code, for [`Code::Unlawful`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<&'static str>,
+    /// The projection whose row it is about, for [`Code::ProjectionDiffers`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projection: Option<&'static str>,
 }
 
 impl Finding {
@@ -185,6 +192,7 @@ impl Finding {
             expected: None,
             found: None,
             rule: None,
+            projection: None,
         }
     }
 

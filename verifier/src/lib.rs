@@ -48,6 +48,7 @@ pub mod compare;
 mod error;
 mod evidence;
 mod finding;
+mod judged;
 mod not_proven;
 mod options;
 mod pipeline;
@@ -67,7 +68,8 @@ pub use crate::{
     error::VerifyError,
     evidence::{Anchor, OutsideReceipt},
     finding::{Code, FINDINGS_MAX, Finding},
-    options::{Options, Progress},
+    judged::Judged,
+    options::{Options, Progress, Watch},
     policy::Policy,
     report::{
         AnchorResult, Counts, KeyRange, NotProven, Point, Report, Tool, Verdict, WitnessResult,
@@ -77,7 +79,7 @@ pub use crate::{
 
 use crate::{
     check::{Brought, Checker},
-    prepare::Preparer,
+    prepare::{Item, Preparer},
 };
 
 /// What a verification gives.
@@ -95,7 +97,10 @@ pub fn verify(
     policy: &Policy,
     options: Options<'_>,
 ) -> Result<Outcome, VerifyError> {
-    let preparer = Preparer::new(options.state.as_ref().map_or(0, Saved::size));
+    let preparer = Preparer::new(
+        options.state.as_ref().map_or(0, Saved::size),
+        options.judged.clone(),
+    );
     let brought = Brought {
         policy,
         anchors: &options.anchors,
@@ -103,6 +108,7 @@ pub fn verify(
     };
     let mut checker = Checker::new(brought, options.state);
     let mut progress = options.progress;
+    let mut watch = options.watch;
     let mut refused = None;
     pipeline::run(source, options.threads, &preparer, |batch| {
         checker.warm(&batch.items);
@@ -110,6 +116,9 @@ pub fn verify(
             if let Err(error) = checker.line(item) {
                 refused = Some(error);
                 return ControlFlow::Break(());
+            }
+            if let (Some(watch), Item::Record(record)) = (&mut watch, item) {
+                watch(record.fact().as_ref());
             }
         }
         if let Some(progress) = &mut progress {

@@ -5,6 +5,9 @@
 
 use crate::{render::counted, report::NotProven};
 
+/// The name of the sentence about what readers are shown.
+pub(crate) const PROJECTIONS: &str = "projections";
+
 /// What the sentences depend on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shown {
@@ -69,7 +72,7 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
         ));
     }
     out.push(item(
-        "projections",
+        PROJECTIONS,
         "what the server shows in its views is not in a bundle: `minutebook projections check` \
          compares them with the log",
     ));

@@ -1,6 +1,11 @@
 //! What the caller may set.
 
+use std::sync::Arc;
+
+use minutebook_domain::Fact;
+
 use crate::{
+    Judged,
     evidence::{Anchor, OutsideReceipt},
     report::Tool,
     saved::Saved,
@@ -14,6 +19,9 @@ pub struct Progress {
     /// Records checked.
     pub records: u64,
 }
+
+/// Takes records as the rules see them.
+pub type Watch<'a> = dyn FnMut(Option<&Fact<'_>>) + 'a;
 
 /// What to verify against, and how.
 pub struct Options<'a> {
@@ -31,6 +39,11 @@ pub struct Options<'a> {
     pub tool: Tool,
     /// Called now and then.
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
+    /// What was judged before; nothing: every record is judged anew.
+    pub judged: Option<Arc<Judged>>,
+    /// Given every record as the rules see it, in the bundle's order, and [`None`] for one of
+    /// which that cannot be said.
+    pub watch: Option<&'a mut Watch<'a>>,
 }
 
 impl Default for Options<'_> {
@@ -43,6 +56,8 @@ impl Default for Options<'_> {
             threads: 1,
             tool: Tool::default(),
             progress: None,
+            judged: None,
+            watch: None,
         }
     }
 }

@@ -18,7 +18,7 @@ use minutebook_eventlog::format::{
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::{check::commands::CommandKeys, chunks::Shape, finding::Code};
+use crate::{Judged, check::commands::CommandKeys, chunks::Shape, finding::Code};
 
 /// Actors kept parsed per thread.
 const ACTORS_MAX: usize = 1_024;
@@ -68,6 +68,26 @@ pub(crate) struct Prepared {
     pub(crate) agent: u64,
     /// What is wrong with it by itself.
     pub(crate) problems: Vec<Problem>,
+}
+
+impl Prepared {
+    /// The record as the rules see it, when all of it is known.
+    pub(crate) fn fact(&self) -> Option<Fact<'_>> {
+        let place = self.place.as_ref()?;
+        let what = match &self.content {
+            Content::Event(event) => What::Present(event),
+            Content::Absent => What::Erased(self.kind?),
+            Content::Unusable | Content::Trusted => return None,
+        };
+        Some(Fact {
+            seq: self.seq,
+            stream: place.stream,
+            sseq: self.sseq,
+            actor: &place.actor,
+            at: place.at,
+            what,
+        })
+    }
 }
 
 /// Where, who and when.
@@ -137,13 +157,15 @@ pub(crate) struct Preparer {
     /// Records up to this one were checked before: their bodies are matched with the commitment,
     /// but neither decoded nor judged again.
     pub(crate) trusted_size: u64,
+    judged: Option<Arc<Judged>>,
 }
 
 impl Preparer {
-    pub(crate) fn new(trusted_size: u64) -> Self {
+    pub(crate) fn new(trusted_size: u64, judged: Option<Arc<Judged>>) -> Self {
         Self {
             actors: FxHashMap::default(),
             trusted_size,
+            judged,
         }
     }
 
@@ -207,13 +229,15 @@ impl Preparer {
         let mut problems = Vec::new();
         let place = self.place(&envelope, &mut problems);
         let kind = EventKind::parse(&envelope.kind, envelope.v);
-        let content = self.content(&envelope, kind, place.as_ref(), body, &mut problems);
+        let chain = chain_hash(bytes);
+        let at = place.as_ref().map(|place| (place, chain));
+        let content = self.content(&envelope, kind, at, body, &mut problems);
         Item::Record(Prepared {
             seq: envelope.seq,
             sseq: envelope.sseq,
             prev: envelope.prev,
             sprev: envelope.sprev,
-            chain: chain_hash(bytes),
+            chain,
             leaf: leaf_hash(bytes),
             agent: speaker(&content),
             command: CommandKeys::of(&envelope.actor, &envelope.stream, &envelope.cmd, kind),
@@ -251,7 +275,7 @@ impl Preparer {
         &self,
         envelope: &Envelope<'_>,
         kind: Option<EventKind>,
-        place: Option<&Place>,
+        place: Option<(&Place, Hash)>,
         body: Option<SaltedBody<'_>>,
         problems: &mut Vec<Problem>,
     ) -> Content {
@@ -265,6 +289,7 @@ impl Preparer {
         }
         let Some((salt, body)) = body else {
             if let Some(kind) = kind {
+                let place = place.map(|(place, _)| place);
                 absent(envelope, kind, place.filter(|_| !trusted), problems);
             }
             return Content::Absent;
@@ -296,13 +321,35 @@ impl Preparer {
                 Content::Unusable
             }
             Ok(event) => {
-                if let Some(place) = place
+                if let Some((place, chain)) = place
                     && !trusted
                 {
-                    judge(envelope, place, What::Present(&event), problems);
+                    self.judge(envelope, (place, chain), &event, problems);
                 }
                 Content::Event(event)
             }
+        }
+    }
+}
+
+impl Preparer {
+    /// Judges an event, unless this very record was found to hold before: the envelope names the
+    /// body, and the body was compared with it.
+    fn judge(
+        &self,
+        envelope: &Envelope<'_>,
+        (place, chain): (&Place, Hash),
+        event: &Event,
+        problems: &mut Vec<Problem>,
+    ) {
+        let judged = self.judged.as_ref().filter(|_| Judged::is_worth(event));
+        if judged.is_some_and(|judged| judged.holds(&chain)) {
+            return;
+        }
+        let before = problems.len();
+        judge(envelope, place, What::Present(event), problems);
+        if let Some(judged) = judged.filter(|_| problems.len() == before) {
+            judged.learn(chain);
         }
     }
 }

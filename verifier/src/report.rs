@@ -4,7 +4,11 @@
 
 use serde::Serialize;
 
-use crate::finding::Finding;
+use crate::{
+    check::outcome::explain,
+    finding::{Code, Finding},
+    not_proven, telling,
+};
 
 /// What the checks amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -152,6 +156,61 @@ pub struct Counts {
     pub surface_roomcomm_v1: u64,
     /// Agents' signatures that hold over bound bytes (`minutebook-v2`), of all acts.
     pub surface_minutebook_v2: u64,
+}
+
+/// Findings of who sees more than a bundle.
+impl Finding {
+    /// A row of this projection is not what the log says.
+    pub fn projection_differs(projection: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            projection: Some(projection),
+            ..Self::new(Code::ProjectionDiffers, message)
+        }
+    }
+
+    /// The stored log could not be read; why.
+    pub fn log_unreadable(message: impl Into<String>) -> Self {
+        Self::new(Code::LogUnreadable, message)
+    }
+}
+
+impl Report {
+    /// Adds what the caller found besides: the verdict, its words and the order of the findings
+    /// follow. `beyond`: how many more there were than are given.
+    pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>, beyond: u64) {
+        self.findings.extend(findings);
+        self.findings_beyond += beyond;
+        self.findings.sort_by_cached_key(telling::order);
+        let has = |verdict| self.findings.iter().any(|f| f.name.verdict() == verdict);
+        self.verdict = if has(Verdict::Refuted) {
+            Verdict::Refuted
+        } else if has(Verdict::Inconclusive) {
+            Verdict::Inconclusive
+        } else {
+            self.verdict
+        };
+        self.exit = self.verdict.exit_code();
+        if self.verdict != Verdict::Clean {
+            self.proven.clear();
+        }
+        self.explanation = explain(self.verdict, &self.findings, self.findings_beyond);
+    }
+
+    /// Says how far what readers are shown was compared with the log.
+    pub fn set_projections(&mut self, text: &'static str) {
+        for item in &mut self.not_proven {
+            if item.name == not_proven::PROJECTIONS {
+                text.clone_into(&mut item.text);
+            }
+        }
+    }
+
+    /// Whether what is wrong is only what readers are shown.
+    pub fn is_log_intact(&self) -> bool {
+        let refuting = |f: &&Finding| f.name.verdict() == Verdict::Refuted;
+        let mut refuting = self.findings.iter().filter(refuting);
+        refuting.all(|finding| finding.name == Code::ProjectionDiffers)
+    }
 }
 
 /// Something that was not shown.

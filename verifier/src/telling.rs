@@ -17,6 +17,8 @@ use crate::{
 enum Class {
     /// It is not the log that was asked about.
     OtherLog,
+    /// The log's own store is damaged.
+    Store,
     /// Bytes that are no line of a bundle.
     Line,
     /// A record that does not belong where it stands.
@@ -39,6 +41,8 @@ enum Class {
     OtherHistory,
     /// Signed heads and proofs that do not fit the records.
     Cover,
+    /// What readers are shown is not what the log says.
+    Shown,
     /// Nothing wrong, but not all shown.
     Open,
 }
@@ -46,6 +50,8 @@ enum Class {
 fn class(code: Code) -> Class {
     match code {
         Code::KeyNotPinned | Code::OriginMismatch => Class::OtherLog,
+        Code::LogUnreadable => Class::Store,
+        Code::ProjectionDiffers => Class::Shown,
         Code::LineUnreadable
         | Code::LineTooLong
         | Code::LineMisplaced

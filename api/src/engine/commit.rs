@@ -23,6 +23,7 @@ use minutebook_eventlog::format::tree::Tile;
 use minutebook_eventlog::store::{
     CommandRow, Commit, Head, LogReader, LogWriter, NewRecord, Space, StoreError,
 };
+use minutebook_verifier::Judged;
 
 use super::arbiter::Sealing;
 use super::chain::Chain;
@@ -87,6 +88,7 @@ pub struct Committer<W> {
     pub(super) meta: Space,
     pub(super) entropy: Entropy,
     pub(super) last_at: Timestamp,
+    pub(super) judged: Arc<Judged>,
     pub(super) last_snapshot: u64,
     /// How long the store took for the newest commit, fsync included.
     pub(super) last_store: Duration,
@@ -303,7 +305,8 @@ impl<W: LogWriter> Committer<W> {
             v: kind.version(),
         }
         .encode(&mut envelope);
-        self.chain.advance(stream, links, chain_hash(&envelope));
+        let chain = self.judged.made(&event, chain_hash(&envelope));
+        self.chain.advance(stream, links, chain);
         self.tree.push(leaf_hash(&envelope), &mut draft.tiles);
         draft.kinds.push((stream, kind));
         draft.commit.records.push(NewRecord {

@@ -7,6 +7,7 @@ use std::time::Instant;
 use minutebook_domain::keys::KeysState;
 use minutebook_eventlog::format::key::VerifyingKey;
 use minutebook_eventlog::store::{LogReader, StoreError};
+use minutebook_verifier::Judged;
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
@@ -69,6 +70,7 @@ pub(super) struct Inner {
     pub(super) stats: Stats,
     pub(super) keys: RwLock<Arc<KeysState>>,
     pub(super) health: watch::Sender<Health>,
+    pub(super) judged: Arc<Judged>,
     pub(super) views: LiveSpaces,
     pub(super) origin: String,
     pub(super) vkey: VerifyingKey,
@@ -115,6 +117,11 @@ impl Handle {
     /// API keys and agents' keys as of the newest commit.
     pub fn keys(&self) -> Arc<KeysState> {
         Arc::clone(&self.inner.keys.read())
+    }
+
+    /// Records that are known to hold by themselves.
+    pub fn judged(&self) -> &Arc<Judged> {
+        &self.inner.judged
     }
 
     /// Where the live projections are.

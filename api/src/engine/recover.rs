@@ -133,6 +133,7 @@ impl<W: LogWriter> Committer<W> {
             views,
             entropy,
             last_at,
+            judged: Arc::default(),
             last_snapshot: snapshot,
             meta,
             last_store: std::time::Duration::ZERO,

@@ -127,6 +127,7 @@ pub fn launch<W: LogWriter + 'static>(
         stats: Stats::default(),
         keys: RwLock::new(Arc::new(committer.state.keys().clone())),
         health: watch::Sender::new(Health::Running),
+        judged: Arc::clone(&committer.judged),
         views: committer.views.spaces(),
         origin: committer.origin.clone(),
         vkey: committer.key.verifying_key().clone(),

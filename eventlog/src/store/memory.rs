@@ -30,7 +30,7 @@ pub struct MemoryStore {
     open: Arc<AtomicBool>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Disk {
     records: Vec<Record>,
     streams: BTreeMap<String, BTreeMap<u64, u64>>,
@@ -346,6 +346,11 @@ impl LogReader for MemoryReader {
             .take(limit)
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect())
+    }
+
+    fn pinned(&self) -> Arc<dyn LogReader> {
+        let disk = Arc::new(RwLock::new(self.disk.read().clone()));
+        Arc::new(Self { disk })
     }
 
     fn stats(&self) -> StoreStats {

@@ -300,6 +300,9 @@ pub trait LogReader: Send + Sync {
         reverse: bool,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError>;
+    /// A reader that keeps seeing the log and its rows as they are now. What is deleted from now
+    /// on is only overwritten on the disk once it is gone.
+    fn pinned(&self) -> Arc<dyn LogReader>;
     /// Figures for `/metrics`.
     fn stats(&self) -> StoreStats;
 }

@@ -21,7 +21,7 @@
 mod cache;
 mod erasure;
 mod fold;
-mod keys;
+pub(crate) mod keys;
 mod posted;
 mod view;
 

@@ -5,19 +5,19 @@ use minutebook_domain::ids::{ClaimId, RoomId};
 /// First byte of every key.
 const FIRST: u8 = 1;
 
-const LEDGER: u8 = 1;
-const THREAD: u8 = 2;
-const CLAIM: u8 = 3;
-const REVISION: u8 = 4;
-const NUMBER: u8 = 5;
-const DISCREPANCY: u8 = 6;
-const UNRESOLVED: u8 = 7;
-const HANDSHAKE: u8 = 8;
-const SHOOK: u8 = 9;
-const SIGNER: u8 = 10;
-const MADE: u8 = 11;
-const SUGGESTION: u8 = 12;
-const SKIPPED: u8 = 13;
+pub(crate) const LEDGER: u8 = 1;
+pub(crate) const THREAD: u8 = 2;
+pub(crate) const CLAIM: u8 = 3;
+pub(crate) const REVISION: u8 = 4;
+pub(crate) const NUMBER: u8 = 5;
+pub(crate) const DISCREPANCY: u8 = 6;
+pub(crate) const UNRESOLVED: u8 = 7;
+pub(crate) const HANDSHAKE: u8 = 8;
+pub(crate) const SHOOK: u8 = 9;
+pub(crate) const SIGNER: u8 = 10;
+pub(crate) const MADE: u8 = 11;
+pub(crate) const SUGGESTION: u8 = 12;
+pub(crate) const SKIPPED: u8 = 13;
 
 fn key(room: RoomId, tag: u8, rest: &[&[u8]]) -> Vec<u8> {
     let mut key = Vec::with_capacity(18 + rest.iter().map(|part| part.len()).sum::<usize>());

@@ -23,7 +23,7 @@
 //! whether it is sealed are computed by who reads them: they take all threads, as the answer does.
 
 mod fold;
-mod keys;
+pub(crate) mod keys;
 mod of_events;
 mod readings;
 mod view;

@@ -7,13 +7,13 @@ use proptest::{collection::vec, prelude::*};
 use crate::world::{Fold, World};
 
 #[derive(Clone, Debug)]
-enum Move {
+pub(crate) enum Move {
     Open { is_public: bool, is_named: bool },
     In { room: usize, step: Step },
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Rename {
         is_named: bool,
     },
@@ -56,7 +56,7 @@ enum Step {
     },
 }
 
-fn a_move() -> impl Strategy<Value = Move> {
+pub(crate) fn a_move() -> impl Strategy<Value = Move> {
     let open = any::<(bool, bool)>().prop_map(|(is_public, is_named)| Move::Open {
         is_public,
         is_named,
@@ -87,7 +87,7 @@ fn a_move() -> impl Strategy<Value = Move> {
     ]
 }
 
-fn play(moves: &[Move]) -> World {
+pub(crate) fn play(moves: &[Move]) -> World {
     let mut world = World::new();
     world.open(true, None);
     for (number, step) in moves.iter().enumerate() {

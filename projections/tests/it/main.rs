@@ -12,6 +12,7 @@
 mod agreement;
 mod arbiter;
 mod arbiter_world;
+mod audit;
 mod damage;
 mod golden;
 mod history;

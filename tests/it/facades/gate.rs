@@ -126,6 +126,13 @@ impl LogReader for GateReader {
         self.inner.range(space, from, to, reverse, limit)
     }
 
+    fn pinned(&self) -> Arc<dyn LogReader> {
+        Arc::new(Self {
+            inner: self.inner.pinned(),
+            gate: Arc::clone(&self.gate),
+        })
+    }
+
     fn stats(&self) -> StoreStats {
         self.inner.stats()
     }

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use minutebook::engine::{Committer, Entropy, Handle, Parts, SystemClock, launch};
 use minutebook::http::{HttpConfig, Server};
 use minutebook::policies::arbiter::ArbiterConfig;
-use minutebook_eventlog::store::LogReader;
 use minutebook_eventlog::store::memory::MemoryStore;
+use minutebook_eventlog::store::{LogReader, LogWriter, Maintenance};
 use minutebook_tests::http::{Answer, Connection};
 use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
@@ -23,6 +23,7 @@ pub(super) struct Here {
     engine: Handle,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
+    rows: Arc<dyn Maintenance>,
     /// Where the bytes of shared skills are.
     skills: TempDir,
 }
@@ -66,6 +67,7 @@ impl Here {
         change(&mut config);
         let (writer, reader) = MemoryStore::new().open().unwrap();
         let reader = wrap(reader);
+        let rows = writer.maintenance();
         let origin = Some("example.org/here".to_owned());
         let entropy = Entropy::from_seed([7; 32]);
         let parts = Parts {
@@ -103,6 +105,7 @@ impl Here {
             engine,
             stop,
             thread: Some(thread),
+            rows,
             skills,
         }
     }
@@ -167,6 +170,11 @@ impl Here {
     /// Begins to stop the server.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
+    }
+
+    /// Writes rows behind the engine's back.
+    pub(super) fn rows(&self) -> &dyn Maintenance {
+        &*self.rows
     }
 
     /// A second owner of the engine's reading half.

@@ -32,3 +32,4 @@ mod signatures;
 mod skills;
 mod skills_hostile;
 mod skills_kept;
+mod verify_rows;

@@ -195,7 +195,7 @@ impl Finished {
     }
 }
 
-fn explain(verdict: Verdict, findings: &[Finding], beyond: u64) -> String {
+pub(crate) fn explain(verdict: Verdict, findings: &[Finding], beyond: u64) -> String {
     let deciding = findings.iter().find(|f| f.name.verdict() == verdict);
     let more = findings.len() as u64 + beyond;
     let more = match more {
@@ -210,6 +210,13 @@ fn explain(verdict: Verdict, findings: &[Finding], beyond: u64) -> String {
                 (None, _) => String::new(),
             };
             let name = finding.name.name();
+            if finding.name == Code::ProjectionDiffers {
+                return format!(
+                    "the log is intact, but what this server shows of the room is not what the \
+                     log says: {name}: {}{more}",
+                    finding.message
+                );
+            }
             format!(
                 "this bundle is not what it claims to be: {name}{place}: {}{more}",
                 finding.message

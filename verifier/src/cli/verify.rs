@@ -51,6 +51,7 @@ pub(super) fn run(args: &VerifyArgs) -> anyhow::Result<u8> {
         threads,
         tool: tool(),
         progress: Some(&mut show),
+        ..Options::default()
     };
     let outcome = verify(source, &policy, options);
     meter.clear();

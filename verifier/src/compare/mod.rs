@@ -85,7 +85,7 @@ impl View {
     fn of_bundle(reader: impl Read) -> Result<Self, VerifyError> {
         let mut blocks = Blocks::new(reader);
         let (mut block, mut items) = (Vec::new(), Vec::new());
-        let mut preparer = Preparer::new(0);
+        let mut preparer = Preparer::new(0, None);
         let (mut leaves, mut epochs, mut newest) = (Vec::new(), None, None);
         while let Some(shape) = blocks.next(&mut block)? {
             items.clear();

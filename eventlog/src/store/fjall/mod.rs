@@ -27,6 +27,8 @@ mod numbers;
 mod open;
 mod reader;
 mod spaces;
+#[cfg(any(test, feature = "testing"))]
+pub mod tamper;
 mod tuning;
 mod writer;
 

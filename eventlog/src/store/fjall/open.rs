@@ -213,7 +213,13 @@ impl Opened {
             row: self.row,
             head_file: Some(head_file),
         };
-        Ok((writer, Arc::new(FjallReader { shared })))
+        Ok((
+            writer,
+            Arc::new(FjallReader {
+                shared,
+                pinned: None,
+            }),
+        ))
     }
 }
 

@@ -22,6 +22,8 @@ const ROOM: usize = 1024;
 #[derive(Clone)]
 pub struct FjallReader {
     pub(super) shared: Arc<Shared>,
+    /// The moment it stays at; without one it follows.
+    pub(super) pinned: Option<Arc<Published>>,
 }
 
 impl Published {
@@ -120,19 +122,27 @@ fn missing(seq: u64) -> StoreError {
 }
 
 impl FjallReader {
+    /// The moment it looks at.
+    fn at(&self) -> Arc<Published> {
+        match &self.pinned {
+            Some(at) => Arc::clone(at),
+            None => self.shared.published(),
+        }
+    }
+
     /// One look at one moment of the log; what goes wrong says where.
     fn look<T>(
         &self,
         look: impl FnOnce(&Published, &Shared) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let shared = &*self.shared;
-        look(&shared.published(), shared).map_err(|e| shared.located(e))
+        look(&self.at(), shared).map_err(|e| shared.located(e))
     }
 }
 
 impl LogReader for FjallReader {
     fn head(&self) -> Result<Head, StoreError> {
-        Ok(Head::clone(&self.shared.published().head))
+        Ok(Head::clone(&self.at().head))
     }
 
     fn read(&self, seq: u64, limit: usize) -> Result<Page, StoreError> {
@@ -235,6 +245,13 @@ impl LogReader for FjallReader {
             } else {
                 collect(rows.take(limit))
             }
+        })
+    }
+
+    fn pinned(&self) -> Arc<dyn LogReader> {
+        Arc::new(Self {
+            shared: Arc::clone(&self.shared),
+            pinned: Some(self.at()),
         })
     }
 

@@ -1,26 +1,26 @@
-//! Verifying a room: the same checks as `minutebook-verify`, on the room's bundle as it is now.
+//! Verifying a room: the same checks as `minutebook-verify`, on the room's bundle as it is now, and
+//! the room's rows against its log.
 
-use std::io::{self, Read};
+mod acts;
+mod bundle;
+mod check;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use minutebook_domain::ids::RoomId;
-use minutebook_projections::threads::LedgerAct;
-use minutebook_verifier::{
-    Code, Finding, NotProven, Options, Policy, Report, Tool, Verdict, VerifyError,
-};
+use minutebook_verifier::{Code, Finding, NotProven, Report, Verdict};
 use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
+use self::acts::Act;
+use self::check::Checked;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::{App, Shared, room_id, stopped};
 use crate::http::reply::{self, Reply};
-use crate::offline::OfflineError;
-use crate::offline::export::Export;
 
 /// How long a verification waits for its turn.
 const TURN_WITHIN: Duration = Duration::from_secs(10);
@@ -103,20 +103,17 @@ pub(super) async fn verify_room(State(app): State<Shared>, request: Request) -> 
     let (parts, _) = request.into_parts();
     app.caller(&parts)?;
     let id = room_id(&parts.uri, 2)?;
-    app.room(id)?;
+    if app.room(id).is_err() {
+        // Its row may be what was tampered with. The log says whether there is such a room.
+        check::is_open(&app, id)?;
+    }
     let turn = turn(&app).await?;
     let checked = app.blocking(move |app| {
         // Kept until the work is done, also when nobody waits for it any more.
         let _turn = turn;
-        let report = check(app, id)?;
-        let act = match refuted(&report).and_then(|finding| finding.seq) {
-            Some(seq) => act_at(app, id, seq)?,
-            None => None,
-        };
-        Ok((report, act))
+        check::check(app, id)
     });
-    let (report, act) = checked.await?;
-    answer(&app, &report, act)
+    answer(&app, &checked.await?)
 }
 
 /// A verification costs as much as the room is long, and anybody may ask for one: one runs, a few
@@ -138,48 +135,15 @@ async fn turn(app: &Shared) -> Result<[OwnedSemaphorePermit; 2], ApiError> {
     }
 }
 
-fn check(app: &App, id: RoomId) -> Result<Report, ApiError> {
-    let keys = app.engine.keys();
-    let pinned = keys
-        .epochs()
-        .first()
-        .map(|epoch| epoch.vkey.clone())
-        .unwrap_or_default();
-    let policy = Policy::of_key(&pinned).map_err(|error| ApiError::internal(&error))?;
-    let export = Export::room(Arc::clone(app.engine.reader()), id)?;
-    let tool = Tool {
-        name: "minutebook".to_owned(),
-        ..Tool::default()
-    };
-    let options = Options {
-        tool,
-        ..Options::default()
-    };
-    let outcome =
-        minutebook_verifier::verify(Bundle::new(app, export), &policy, options).map_err(failed)?;
-    Ok(outcome.report)
-}
-
-/// What kept the verifier from reading is the room's or the server's state; anything else is ours.
-fn failed(error: VerifyError) -> ApiError {
-    let VerifyError::Read(error) = error else {
-        return ApiError::internal(&error);
-    };
-    match error.downcast() {
-        Ok(ReadError::Export(error)) => error.into(),
-        Ok(ReadError::Stopping) => ApiError::new(ErrorCode::Unavailable, STOPPING),
-        Err(error) => ApiError::internal(&error),
-    }
-}
-
 /// The first finding that refutes.
 fn refuted(report: &Report) -> Option<&Finding> {
     let mut findings = report.findings.iter();
     findings.find(|finding| finding.name.verdict() == Verdict::Refuted)
 }
 
-fn answer(app: &App, report: &Report, act: Option<Act>) -> Reply {
-    let counts = &report.counts;
+fn answer(app: &App, checked: &Checked) -> Reply {
+    let Checked { report, act } = checked;
+    let (act, counts) = (*act, &report.counts);
     let id = |of: fn(Act) -> Option<u64>| act.and_then(of);
     let details = DetailsJson {
         message_id: id(Act::message),
@@ -218,37 +182,6 @@ fn answer(app: &App, report: &Report, act: Option<Act>) -> Reply {
     reply::json(StatusCode::OK, &answer)
 }
 
-/// What a finding is about, as far as the dialect has a number for it.
-#[derive(Clone, Copy)]
-enum Act {
-    Message(u64),
-    Revision(u64),
-    Handshake(u64),
-}
-
-impl Act {
-    fn message(self) -> Option<u64> {
-        match self {
-            Self::Message(n) => Some(n),
-            Self::Revision(_) | Self::Handshake(_) => None,
-        }
-    }
-
-    fn revision(self) -> Option<u64> {
-        match self {
-            Self::Revision(id) => Some(id),
-            Self::Message(_) | Self::Handshake(_) => None,
-        }
-    }
-
-    fn handshake(self) -> Option<u64> {
-        match self {
-            Self::Handshake(id) => Some(id),
-            Self::Message(_) | Self::Revision(_) => None,
-        }
-    }
-}
-
 /// A finding's name, in the peer's words where it has any.
 fn type_of(finding: &Finding, act: Option<Act>) -> &'static str {
     match (finding.rule, act) {
@@ -263,64 +196,5 @@ fn type_of(finding: &Finding, act: Option<Act>) -> &'static str {
         }
         _ if finding.name == Code::AgentSignatureInvalid => "invalid_message_signature",
         _ => finding.name.name(),
-    }
-}
-
-/// The act whose event is this one.
-fn act_at(app: &App, id: RoomId, seq: u64) -> Result<Option<Act>, ApiError> {
-    let n = app.first_message(id, |row| row.seq < seq)?;
-    let message = app.history(|history| history.message(id, n))?;
-    if message.is_some_and(|message| message.row.seq == seq) {
-        return Ok(Some(Act::Message(n)));
-    }
-    let found = app.threads(|threads| threads.act_at(id, seq))?;
-    Ok(found.map(|found| match found {
-        LedgerAct::Revision(id) => Act::Revision(id),
-        LedgerAct::Handshake(id) => Act::Handshake(id),
-    }))
-}
-
-/// A bundle as something to read, made while it is read.
-struct Bundle {
-    stopping: watch::Receiver<bool>,
-    export: Export,
-    chunk: io::Cursor<Vec<u8>>,
-}
-
-/// Why a bundle could not be read to its end.
-#[derive(Debug, thiserror::Error)]
-enum ReadError {
-    #[error(transparent)]
-    Export(#[from] OfflineError),
-    #[error("{STOPPING}")]
-    Stopping,
-}
-
-impl Bundle {
-    fn new(app: &App, export: Export) -> Self {
-        Self {
-            stopping: app.stopping.clone(),
-            export,
-            chunk: io::Cursor::default(),
-        }
-    }
-}
-
-impl Read for Bundle {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.chunk.read(out)?;
-            if read > 0 || out.is_empty() {
-                return Ok(read);
-            }
-            if *self.stopping.borrow() {
-                return Err(io::Error::other(ReadError::Stopping));
-            }
-            let chunk = self.export.next_chunk().map_err(ReadError::Export);
-            match chunk.map_err(io::Error::other)? {
-                Some(chunk) => self.chunk = io::Cursor::new(chunk),
-                None => return Ok(0),
-            }
-        }
     }
 }
