@@ -17,4 +17,5 @@ mod readme;
 mod rotate;
 mod sim;
 mod support;
+mod tamper_table;
 mod tidy;

@@ -13,3 +13,4 @@ pub mod probe;
 pub mod process;
 pub mod report;
 pub mod sse;
+pub mod verify_room;

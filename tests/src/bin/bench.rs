@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use minutebook_tests::bench::post::{self, Load};
-use minutebook_tests::bench::{engine, get, million, sse};
+use minutebook_tests::bench::{engine, get, million, sse, verify_room};
 use minutebook_tests::server::Options;
 
 /// As in the server's own `main`.
@@ -73,6 +73,15 @@ enum Bench {
         vkey: String,
         /// The bundle.
         bundle: PathBuf,
+    },
+    /// Verifying a room with a long ledger, in the server's CPU time.
+    VerifyRoom {
+        /// Threads.
+        #[arg(long, default_value_t = 1000)]
+        threads: u64,
+        /// Revisions of each, the opening included.
+        #[arg(long, default_value_t = 10)]
+        revisions: u64,
     },
     /// The engine alone, against a bare loop over the same bytes.
     Engine {
@@ -143,6 +152,9 @@ fn run(arguments: Arguments) -> Result<()> {
             vkey,
             bundle,
         } => million::verify_child(threads, &vkey, &bundle),
+        Bench::VerifyRoom { threads, revisions } => {
+            verify_room::run(&options, &folder, threads, revisions)
+        }
         Bench::Engine { batches, bytes } => engine::run(&folder, batches, bytes),
     }
 }

@@ -191,10 +191,26 @@ fn type_of(finding: &Finding, act: Option<Act>) -> &'static str {
         (_, Some(Act::Revision(_))) if finding.name == Code::AgentSignatureInvalid => {
             "invalid_agent_revision_signature"
         }
+        (_, Some(Act::Revision(_))) if is_of_body(finding.name) => "tampered_revision_payload",
+        (_, Some(Act::Revision(_))) if is_of_chain(finding.name) => "broken_chain",
         (_, Some(Act::Handshake(_))) if finding.name == Code::AgentSignatureInvalid => {
             "invalid_handshake_signature"
         }
         _ if finding.name == Code::AgentSignatureInvalid => "invalid_message_signature",
         _ => finding.name.name(),
     }
+}
+
+fn is_of_body(code: Code) -> bool {
+    matches!(
+        code,
+        Code::BodyMismatch | Code::BodyMissing | Code::BodyUndecodable
+    )
+}
+
+fn is_of_chain(code: Code) -> bool {
+    matches!(
+        code,
+        Code::PrevMismatch | Code::StreamPrevMismatch | Code::StreamSeqWrong | Code::SeqGap
+    )
 }
