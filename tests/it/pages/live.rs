@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use minutebook_eventlog::store::fjall::tamper::Disk;
 use minutebook_eventlog::store::{Commit, LogReader, LogWriter};
 use minutebook_tests::server::Server;
 use serde_json::json;
 
 use super::browser::Browser;
-use crate::support::{open_store, options, start};
+use crate::support::{open_store, options, patiently, start};
 
 fn at(server: &Server, path: &str) -> String {
     format!("http://{}{path}", server.http)
@@ -217,6 +218,27 @@ fn the_badge_turns_when_the_record_was_tampered_with() {
     browser.until_text("#verdict-sentence", "Do not rely on it");
     browser.click("#verdict-more summary");
     browser.until_text("#verdict-details", &format!("log seq {seq}"));
+}
+
+#[test]
+fn the_badge_turns_when_what_is_shown_was_tampered_with() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path());
+    let room = server.open_room("tampered with").unwrap();
+    server.post(&room, "alice", "it costs eight").unwrap();
+    assert!(server.terminate().unwrap().success());
+    let disk = patiently(|| Disk::open(data.path())).unwrap();
+    let (key, mut row) = disk.rows("v.history.g1").unwrap().remove(0);
+    let shown = row.windows(5).position(|bytes| bytes == b"eight");
+    row[shown.unwrap()..][..5].copy_from_slice(b"seven");
+    disk.put("v.history.g1", &key, Some(&row)).unwrap();
+    drop(disk);
+    let server = start(data.path());
+    let mut browser = Browser::open(1400, 900);
+    browser.go(&at(&server, &format!("/{room}")));
+    browser.until_text("#m1 .text", "it costs seven");
+    browser.until_text(".bar .badge", "Refuted");
+    browser.until_text("#verdict-sentence", "Do not rely on it");
 }
 
 #[test]
