@@ -85,11 +85,12 @@ impl Act {
         let (_, record) = page.first()?;
         match OwnedFact::decode(record).ok()?.event? {
             Event::Room(room::Event::MessagePosted(event)) => Some(Self::Message(event.n)),
-            Event::Room(room::Event::Claim(event)) => Some(match event {
-                claims::Event::Opened(event) => Self::Revision(event.entry.id),
-                claims::Event::Revised(event) => Self::Revision(event.entry.id),
-                claims::Event::HandshakeMade(event) => Self::Handshake(event.id),
-            }),
+            Event::Room(room::Event::Claim(event)) => match event {
+                claims::Event::Opened(event) => Some(Self::Revision(event.entry.id)),
+                claims::Event::Revised(event) => Some(Self::Revision(event.entry.id)),
+                claims::Event::HandshakeMade(event) => Some(Self::Handshake(event.id)),
+                claims::Event::ContextExtracted(_) | claims::Event::DiscrepancyRecorded(_) => None,
+            },
             Event::Room(
                 room::Event::Opened(_)
                 | room::Event::Renamed(_)
