@@ -12,6 +12,11 @@ use crate::policies::arbiter::ArbiterConfig;
 /// Largest key file, in bytes.
 const KEY_BYTES_MAX: u64 = 16 * 1024;
 
+/// Where the keys themselves may be. Not flags: other processes can see those. And not
+/// `MINUTEBOOK_ARBITER_KEY`, which names the file of the log's own key.
+const KEY_VARIABLE: &str = "MINUTEBOOK_ARBITER_API_KEY";
+const FALLBACK_KEY_VARIABLE: &str = "MINUTEBOOK_ARBITER_FALLBACK_API_KEY";
+
 /// The flags.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Who reads rooms for the arbiter")]
@@ -26,7 +31,7 @@ pub(super) struct ArbiterArgs {
     /// The model to ask there
     #[arg(long, env = "MINUTEBOOK_ARBITER_MODEL", value_name = "NAME")]
     arbiter_model: Option<String>,
-    /// A file with the key for it (or the key itself in `MINUTEBOOK_ARBITER_KEY`)
+    /// A file with the key for it (or the key itself in `MINUTEBOOK_ARBITER_API_KEY`)
     #[arg(long, env = "MINUTEBOOK_ARBITER_KEY_FILE", value_name = "FILE")]
     arbiter_key_file: Option<PathBuf>,
     /// Seconds an answer may take
@@ -49,7 +54,7 @@ pub(super) struct ArbiterArgs {
         requires = "arbiter_fallback_url"
     )]
     arbiter_fallback_model: Option<String>,
-    /// A file with the key for it (or the key itself in `MINUTEBOOK_ARBITER_FALLBACK_KEY`)
+    /// A file with the key for it (or itself in `MINUTEBOOK_ARBITER_FALLBACK_API_KEY`)
     #[arg(
         long,
         env = "MINUTEBOOK_ARBITER_FALLBACK_KEY_FILE",
@@ -88,14 +93,14 @@ impl ArbiterArgs {
                     url: &self.arbiter_url,
                     model: &self.arbiter_model,
                     key_file: &self.arbiter_key_file,
-                    key_variable: "MINUTEBOOK_ARBITER_KEY",
+                    key_variable: KEY_VARIABLE,
                     flag: "--arbiter",
                 })?;
                 let second = self.endpoint(&Given {
                     url: &self.arbiter_fallback_url,
                     model: &self.arbiter_fallback_model,
                     key_file: &self.arbiter_fallback_key_file,
-                    key_variable: "MINUTEBOOK_ARBITER_FALLBACK_KEY",
+                    key_variable: FALLBACK_KEY_VARIABLE,
                     flag: "--arbiter-fallback",
                 })?;
                 Ok(ArbiterConfig::Models(
@@ -144,5 +149,64 @@ fn key_of(file: &Path) -> Result<String, Failure> {
     match text.trim() {
         "" => Err(failed(&"it is empty")),
         key => Ok(key.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::super::serve::ServeArgs;
+    use super::*;
+
+    fn config(arguments: &[&str]) -> Result<ArbiterConfig, Failure> {
+        let command = ArbiterArgs::augment_args(Command::new("serve").no_binary_name(true));
+        let matches = command.try_get_matches_from(arguments).unwrap();
+        ArbiterArgs::from_arg_matches(&matches).unwrap().config()
+    }
+
+    /// A model's key in a flag's variable would be taken for that flag's value, and shown with it;
+    /// the path of the log's own key would be sent to a model's server.
+    #[test]
+    fn no_variable_holds_both_a_models_key_and_something_else() {
+        let command = ServeArgs::augment_args(Command::new("serve"));
+        let flags: Vec<_> = command
+            .get_arguments()
+            .filter_map(|flag| flag.get_env())
+            .collect();
+        assert!(flags.iter().any(|name| *name == "MINUTEBOOK_ARBITER_KEY"));
+        for secret in [KEY_VARIABLE, FALLBACK_KEY_VARIABLE] {
+            assert!(flags.iter().all(|name| *name != secret), "{secret}");
+        }
+    }
+
+    #[test]
+    fn an_address_asks_for_a_model_and_nothing_for_patterns() {
+        assert!(matches!(config(&[]), Ok(ArbiterConfig::Rules)));
+        assert!(matches!(
+            config(&["--arbiter", "off"]),
+            Ok(ArbiterConfig::Off)
+        ));
+        let url = ["--arbiter-url", "http://127.0.0.1:1/v1"];
+        let refused = config(&url).unwrap_err().message;
+        assert!(refused.contains("--arbiter-model"), "{refused}");
+        let refused = config(&["--arbiter", "model"]).unwrap_err().message;
+        assert!(refused.contains("--arbiter-url"), "{refused}");
+        let off = [&url[..], &["--arbiter", "off"]].concat();
+        assert!(
+            matches!(config(&off), Ok(ArbiterConfig::Off)),
+            "it stays off"
+        );
+    }
+
+    #[test]
+    fn a_key_file_holds_one_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        assert!(key_of(&file).is_err(), "there is none");
+        std::fs::write(&file, " \n").unwrap();
+        assert!(key_of(&file).is_err(), "it is empty");
+        std::fs::write(&file, "sk-hush\n").unwrap();
+        assert_eq!(key_of(&file).unwrap(), "sk-hush");
     }
 }

@@ -41,7 +41,8 @@ Examples:
   minutebook serve
   minutebook serve --data /srv/minutebook --http 127.0.0.1:0 --log-format json
   minutebook serve --http 0.0.0.0:8787 --require-key --trusted-proxy 10.0.0.0/8
-  minutebook serve --require-key --trusted-proxy 127.0.0.1/32 --public-url https://example.org")]
+  minutebook serve --require-key --trusted-proxy 127.0.0.1/32 --public-url https://example.org
+  minutebook serve --arbiter-url https://host/v1 --arbiter-model NAME --arbiter-key-file key")]
 pub(crate) struct ServeArgs {
     /// Where to listen for HTTP; port 0 takes a free one
     #[arg(

@@ -8,6 +8,7 @@
 //! * No network is needed: [`rules`] is always there.
 
 pub mod answer;
+mod key;
 pub mod openai;
 pub mod prompt;
 pub mod rules;

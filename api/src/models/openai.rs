@@ -11,10 +11,11 @@
 
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use serde::{Deserialize, Serialize};
 
+use super::key::Key;
 use super::{Completing, LanguageModel, ModelError, Prompt};
 
 /// Largest answer of a model's server.
@@ -55,6 +56,9 @@ pub enum EndpointError {
     /// The address is none.
     #[error("the arbiter's address must begin with http:// or https:// and name a host")]
     Url,
+    /// The address carries a name or a password, which would be shown with it.
+    #[error("the arbiter's address must hold no name and no password: a key goes into a file")]
+    Login,
     /// The key has characters no header can carry.
     #[error("the arbiter's key has characters that a key cannot have")]
     Key,
@@ -71,7 +75,7 @@ pub struct OpenAi {
     client: Client,
     url: Url,
     model: String,
-    key: Option<HeaderValue>,
+    key: Option<Key>,
 }
 
 impl OpenAi {
@@ -83,15 +87,7 @@ impl OpenAi {
             .timeout(endpoint.timeout)
             .user_agent("minutebook")
             .build()?;
-        let key = endpoint
-            .key
-            .as_ref()
-            .map(|key| -> Result<_, EndpointError> {
-                let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-                    .map_err(|_| EndpointError::Key)?;
-                value.set_sensitive(true);
-                Ok(value)
-            });
+        let key = endpoint.key.as_deref().map(Key::new);
         Ok(Self {
             client,
             url: completions(&endpoint.url)?,
@@ -109,11 +105,16 @@ impl OpenAi {
             .header(CONTENT_TYPE, "application/json")
             .body(body);
         if let Some(key) = &self.key {
-            request = request.header(AUTHORIZATION, key.clone());
+            request = request.header(AUTHORIZATION, key.header().clone());
         }
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
         let body = whole(response).await?;
+        let body = String::from_utf8_lossy(&body);
+        let body = match &self.key {
+            Some(key) => key.hush(&body),
+            None => body.into_owned(),
+        };
         if !status.is_success() {
             return Err(refused(status, &body));
         }
@@ -139,6 +140,9 @@ impl LanguageModel for OpenAi {
 fn completions(url: &Url) -> Result<Url, EndpointError> {
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(EndpointError::Url);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(EndpointError::Login);
     }
     let mut url = url.clone();
     let path = url.path().trim_end_matches('/').to_owned();
@@ -177,8 +181,8 @@ fn unreachable(error: reqwest::Error) -> ModelError {
     }
 }
 
-fn refused(status: StatusCode, body: &[u8]) -> ModelError {
-    let told: String = String::from_utf8_lossy(body)
+fn refused(status: StatusCode, body: &str) -> ModelError {
+    let told: String = body
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")
@@ -253,8 +257,8 @@ struct SaidJson {
 }
 
 /// What the model said. A server that answers something else is not one of this protocol.
-fn content(body: &[u8]) -> Result<String, ModelError> {
-    let answer: AnswerJson = serde_json::from_slice(body).map_err(|error| {
+fn content(body: &str) -> Result<String, ModelError> {
+    let answer: AnswerJson = serde_json::from_str(body).map_err(|error| {
         ModelError::Unavailable(format!("the answer is no chat completion ({error})"))
     })?;
     let said = answer
@@ -290,14 +294,20 @@ mod tests {
             of("http://[::1]:9").unwrap(),
             "http://[::1]:9/chat/completions"
         );
-        for text in ["ftp://a/v1", "file:///etc/passwd", "data:,x"] {
+        for text in [
+            "ftp://a/v1",
+            "file:///etc/passwd",
+            "data:,x",
+            "https://user@a/v1",
+            "https://user:hush@a/v1",
+        ] {
             assert!(of(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn what_a_status_says_of_the_prompt() {
-        let kind = |status: u16| refused(StatusCode::from_u16(status).unwrap(), b"<b>\n no</b>");
+        let kind = |status: u16| refused(StatusCode::from_u16(status).unwrap(), "<b>\n no</b>");
         assert!(matches!(kind(400), ModelError::Refused(_)));
         assert!(matches!(kind(500), ModelError::Doubtful(_)));
         for status in [301, 401, 403, 404, 429, 503] {
@@ -332,14 +342,11 @@ mod tests {
 
     #[test]
     fn reasoning_stands_in_for_an_empty_answer() {
-        let body = br#"{"choices":[{"message":{"content":" ","reasoning_content":"{}"}}]}"#;
+        let body = r#"{"choices":[{"message":{"content":" ","reasoning_content":"{}"}}]}"#;
         assert_eq!(content(body).unwrap(), "{}");
-        let body = br#"{"choices":[{"message":{"role":"assistant","content":"hi"}}],"x":1}"#;
+        let body = r#"{"choices":[{"message":{"role":"assistant","content":"hi"}}],"x":1}"#;
         assert_eq!(content(body).unwrap(), "hi");
-        assert!(matches!(
-            content(b"<html>"),
-            Err(ModelError::Unavailable(_))
-        ));
-        assert!(matches!(content(b"{}"), Err(ModelError::Doubtful(_))));
+        assert!(matches!(content("<html>"), Err(ModelError::Unavailable(_))));
+        assert!(matches!(content("{}"), Err(ModelError::Doubtful(_))));
     }
 }
