@@ -17,6 +17,7 @@ use super::reply::{self, Reply};
 use crate::engine::{Health, HistogramSnapshot};
 use crate::error::{ApiError, ErrorCode};
 use crate::generations::live_position;
+use crate::policies::arbiter::Counts;
 
 /// How the server is.
 #[derive(Serialize, ToSchema)]
@@ -84,6 +85,9 @@ pub async fn metrics(State(app): State<Shared>, request: Request) -> Reply {
             "Bytes held of answers that nobody has taken yet.",
             app.answers.held() as u64,
         );
+        if let Some(arbiter) = &app.arbiter {
+            write_arbiter(arbiter.counts(), &mut text);
+        }
         write_engine(app, &mut text)?;
         write_store(&app.engine.reader().stats(), &mut text);
         Ok(text.into_string())
@@ -91,6 +95,20 @@ pub async fn metrics(State(app): State<Shared>, request: Request) -> Reply {
     let text = write.await?;
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(reply::bytes(StatusCode::OK, kind, text))
+}
+
+fn write_arbiter(counts: &Counts, text: &mut Text) {
+    let name = "minutebook_model_calls_total";
+    text.head(
+        name,
+        "counter",
+        "Calls of language models, by how they ended.",
+    );
+    for (outcome, count) in counts.calls() {
+        text.line(name, &format!("outcome=\"{outcome}\""), count);
+    }
+    let help = "Seconds per call of a language model.";
+    write_histogram(text, "minutebook_model_seconds", help, &counts.seconds());
 }
 
 fn write_engine(app: &App, text: &mut Text) -> Result<(), ApiError> {

@@ -15,9 +15,11 @@
 
 mod apply;
 mod config;
+mod counts;
 mod doubt;
 mod models;
 mod read;
+mod schedule;
 mod worker;
 
 use std::collections::{HashMap, HashSet};
@@ -32,6 +34,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
 pub use config::ArbiterConfig;
+pub use counts::Counts;
 pub use worker::run as run_worker;
 
 use self::doubt::Doubts;
@@ -142,6 +145,11 @@ impl Arbiter {
         run.remaining = (row.message_count + 1).saturating_sub(next);
         run.next = (run.remaining > 0).then_some(next);
         Ok(run)
+    }
+
+    /// What it counts.
+    pub fn counts(&self) -> &Counts {
+        &self.models.counts
     }
 
     fn turn(&self, room: RoomId) -> Arc<tokio::sync::Mutex<()>> {

@@ -1,17 +1,20 @@
 //! Asking one model, then the other.
 
+use std::time::Instant;
+
 use minutebook_domain::room::claims::Proposal;
 use minutebook_domain::text::ModelName;
 
-use super::ArbiterConfig;
+use super::{ArbiterConfig, Counts};
 use crate::models::openai::EndpointError;
 use crate::models::{LanguageModel, ModelError, OpenAi, Prompt, Rules, answer};
 
 /// The models, in the order they are asked.
 pub(super) struct Models {
-    models: Vec<Named>,
+    named: Vec<Named>,
     /// What stands in the record where none was asked.
     pub(super) none: ModelName,
+    pub(super) counts: Counts,
 }
 
 /// A model, and its names as the record has them.
@@ -77,8 +80,9 @@ impl Models {
             })
         });
         Ok(Some(Self {
-            models: named.collect::<Result<_, EndpointError>>()?,
+            named: named.collect::<Result<_, EndpointError>>()?,
             none: name("none")?,
+            counts: Counts::default(),
         }))
     }
 
@@ -86,8 +90,8 @@ impl Models {
     /// failure of the last that was there, or else of the last.
     pub(super) async fn ask(&self, prompt: &Prompt) -> Option<Asked> {
         let mut worst: Option<Asked> = None;
-        for model in &self.models {
-            let asked = ask_one(model, prompt).await;
+        for model in &self.named {
+            let asked = self.ask_one(model, prompt).await;
             let Err(failure) = &asked.outcome else {
                 return Some(asked);
             };
@@ -101,16 +105,25 @@ impl Models {
         }
         worst
     }
-}
 
-/// Asks a model, and once more if it answered something else.
-async fn ask_one(model: &Named, prompt: &Prompt) -> Asked {
-    let first = attempt(model, prompt).await;
-    match &first.outcome {
-        Err(Failure {
-            answer: Some(_), ..
-        }) => attempt(model, &prompt.corrected()).await,
-        Ok(_) | Err(_) => first,
+    /// Asks a model, and once more if it answered something else.
+    async fn ask_one(&self, model: &Named, prompt: &Prompt) -> Asked {
+        let first = self.counted(model, prompt).await;
+        match &first.outcome {
+            Err(Failure {
+                answer: Some(_), ..
+            }) => self.counted(model, &prompt.corrected()).await,
+            Ok(_) | Err(_) => first,
+        }
+    }
+
+    async fn counted(&self, model: &Named, prompt: &Prompt) -> Asked {
+        let started = Instant::now();
+        let asked = attempt(model, prompt).await;
+        let failed = asked.outcome.as_ref().err();
+        let failed = failed.map(|failure| (failure.why, failure.answer.is_some()));
+        self.counts.called(failed, started.elapsed());
+        asked
     }
 }
 

@@ -1,11 +1,11 @@
 //! Premium rooms: each message is read soon after it was posted, in the background.
 //!
 //! Which rooms are behind is in their rows, so nothing is lost with the process: the worker begins
-//! with a look at all of them. After an outage the rooms it hit wait together, longer each time.
+//! with a look at all of them. Whose turn it is, and how long an outage is waited out, is for
+//! `schedule`.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use minutebook_domain::ids::RoomId;
 use minutebook_domain::room::ProtocolMode;
@@ -16,24 +16,22 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::schedule::{Ended, Queue, Schedule};
 use super::{Arbiter, CALLS_MAX, RunError};
 
-/// First and longest pause after an outage.
-const PAUSE_MIN: Duration = Duration::from_secs(1);
-const PAUSE_MAX: Duration = Duration::from_mins(5);
 /// Rooms looked at together at the start.
 const PAGE: usize = 256;
 
 /// Rooms that wait to be read.
 #[derive(Default)]
 pub(super) struct Waiting {
-    rooms: Mutex<BTreeSet<RoomId>>,
+    rooms: Mutex<Queue>,
     changed: Notify,
 }
 
 impl Waiting {
     pub(super) fn add(&self, room: RoomId) {
-        if self.rooms.lock().insert(room) {
+        if self.rooms.lock().push(room) {
             self.changed.notify_one();
         }
     }
@@ -41,7 +39,7 @@ impl Waiting {
     async fn next(&self) -> RoomId {
         loop {
             let changed = self.changed.notified();
-            if let Some(room) = self.rooms.lock().pop_first() {
+            if let Some(room) = self.rooms.lock().pop() {
                 return room;
             }
             changed.await;
@@ -57,30 +55,37 @@ pub async fn run(arbiter: Arc<Arbiter>, mut stopping: watch::Receiver<bool>) {
         tracing::error!(%error, "which premium rooms are behind cannot be read");
     }
     let mut reading = JoinSet::new();
-    let (mut later, mut pause) = (BTreeSet::new(), PAUSE_MIN);
-    let mut again = Instant::now();
+    // By task, so that a room whose reading panicked is known too.
+    let mut rooms = HashMap::new();
+    let mut schedule = Schedule::new(Instant::now());
     loop {
         let is_full = reading.len() >= CALLS_MAX;
+        let again = schedule.again();
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            Some(done) = reading.join_next() => match done {
-                Ok((_, Ended::Done)) => pause = PAUSE_MIN,
-                Ok((room, Ended::More)) => arbiter.waiting.add(room),
-                Ok((room, Ended::Outage)) => {
-                    if later.is_empty() {
-                        again = Instant::now() + pause;
-                        pause = (pause * 2).min(PAUSE_MAX);
+            Some(done) = reading.join_next_with_id() => {
+                let (task, ended) = match done {
+                    Ok((task, ended)) => (task, ended),
+                    Err(error) => {
+                        tracing::error!(%error, "a reading ended badly");
+                        (error.id(), Ended::Outage)
                     }
-                    later.insert(room);
+                };
+                if let Some(room) = rooms.remove(&task)
+                    && schedule.end(room, ended, Instant::now())
+                {
+                    arbiter.waiting.add(room);
                 }
-                Err(error) => tracing::error!(%error, "a reading ended badly"),
-            },
-            room = arbiter.waiting.next(), if !is_full => {
-                let arbiter = Arc::clone(&arbiter);
-                reading.spawn(async move { (room, arbiter.read_in_background(room).await) });
             }
-            () = tokio::time::sleep_until(again), if !later.is_empty() => {
-                for room in std::mem::take(&mut later) {
+            room = arbiter.waiting.next(), if !is_full => {
+                if schedule.start(room) {
+                    let arbiter = Arc::clone(&arbiter);
+                    let read = async move { arbiter.read_in_background(room).await };
+                    rooms.insert(reading.spawn(read).id(), room);
+                }
+            }
+            () = sleep_until(again), if again.is_some() => {
+                for room in schedule.take_later() {
                     arbiter.waiting.add(room);
                 }
             }
@@ -88,11 +93,12 @@ pub async fn run(arbiter: Arc<Arbiter>, mut stopping: watch::Receiver<bool>) {
     }
 }
 
-/// How a reading in the background ended.
-enum Ended {
-    Done,
-    More,
-    Outage,
+/// Never comes if there is no such moment.
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
 }
 
 impl Arbiter {
