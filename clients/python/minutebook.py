@@ -997,9 +997,11 @@ def sealed_by(handshakes, context):
     return sorted(parties.values())
 
 
-def refresh(room, full=False):
-    """Lets the arbiter read the chat."""
-    url = _api(room, "/context/refresh", full="true" if full else None)
+def refresh(room, full=False, start=None):
+    """Lets the arbiter read what is new in the chat, all of it again, or from message `start` on.
+    It reads a bounded number of messages at a time: `remaining` says how many are left,
+    `next_msg_id` which comes first, and `error` why it ended early."""
+    url = _api(room, "/context/refresh", **{"full": "true" if full else None, "from": start})
     return _post(url, {}, timeout=REFRESH_TIMEOUT)
 
 
@@ -1420,8 +1422,27 @@ def context_text(context):
     for found in context.get("discrepancies") or []:
         lines.append(f"discrepancy, {printable(found['severity'])}: "
                      f"{printable(found['description'])}")
+    for heard in context.get("suggestions") or []:
+        lines.append(f"said but not on the ledger: {printable(heard['agent_id'])} would "
+                     f"{printable(heard['kind'])} claim {printable(heard['claim_id'])} with "
+                     f"{_quoted(heard['value'])} (message {heard['source_msg_id']})")
     if context.get("last_extraction_error"):
         lines.append(f"the arbiter failed: {printable(context['last_extraction_error'])}")
+    return "\n".join(lines)
+
+
+def refreshed_text(done):
+    """What the arbiter did, for people, and first of all what it did not."""
+    lines = [f"{done['extracted']} revisions, {done['discrepancies_found']} discrepancies "
+             f"({printable(done['model_used'])}, {done['elapsed_ms']} ms)"]
+    if done.get("error"):
+        lines.append(f"the arbiter failed: {printable(done['error'])}")
+    if done.get("skipped"):
+        lines.append(f"{done['skipped']} messages could not be read and were skipped: see "
+                     "claims context")
+    if done.get("remaining"):
+        again = f" with --from {done['next_msg_id']}" if done.get("next_msg_id") else ""
+        lines.append(f"{done['remaining']} messages are left: refresh again{again}")
     return "\n".join(lines)
 
 
@@ -1616,10 +1637,7 @@ def _shake_line(shake):
 
 
 def _cmd_refresh(args):
-    def text(done):
-        return (f"{done['extracted']} revisions, {done['discrepancies_found']} discrepancies "
-                f"({printable(done['model_used'])}, {done['elapsed_ms']} ms)")
-    _show(args, refresh(_room(args), args.full), text)
+    _show(args, refresh(_room(args), args.full, args.start), refreshed_text)
 
 
 def _cmd_revise(args):
@@ -1798,6 +1816,8 @@ def _add_ledger(commands):
     _command(inner, "handshakes", _cmd_handshakes, "list handshakes and whether they seal a deal")
     run = _command(inner, "refresh", _cmd_refresh, "let the arbiter read the new messages")
     run.add_argument("--full", action="store_true", help="from the beginning")
+    run.add_argument("--from", dest="start", type=_natural, metavar="ID",
+                     help="from this message on, at most the next to be read")
     change = _command(commands, "revise", _cmd_revise, "append a revision to a thread")
     change.add_argument("claim", help="the thread's id")
     change.add_argument("kind", choices=KINDS)

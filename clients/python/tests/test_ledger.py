@@ -123,6 +123,44 @@ class Handshakes(Case):
         self.assertIn("HTTP 409", done.stderr)
 
 
+class Arbiter(Case):
+    """The server here has no model: its built-in patterns read, and say so."""
+
+    def test_the_arbiter_reads_what_is_new(self):
+        minutebook.send(self.room, "alice", "I propose: delivery date = May 20")
+        done = json.loads(self.ok("claims", "refresh", self.room, "--json"))
+        self.assertEqual((done["last_extracted_msg_id"], done["remaining"]), (1, 0))
+        self.assertTrue(done["model_used"].startswith("rules:"), done)
+        self.assertRegex(self.ok("claims", "refresh", self.room), r"\A0 revisions, .*\(noop, ")
+        self.assertEqual(minutebook.refresh(self.room, full=True)["extracted"], 0)
+        again = json.loads(self.ok("claims", "refresh", self.room, "--from", "1", "--json"))
+        self.assertEqual((again["extracted"], again["model_used"]), (0, done["model_used"]))
+        self.assertIn("read up to message 1\n", self.ok("claims", "context", self.room) + "\n")
+        self.assertEqual(minutebook.verify_room(self.room)["verdict"], "CLEAN")
+
+    def test_what_it_could_not_do_is_told(self):
+        done = {"extracted": 1, "discrepancies_found": 0, "model_used": "openai-chat:m",
+                "elapsed_ms": 7, "skipped": 2, "remaining": 3, "next_msg_id": 9,
+                "error": "no \x1b[2Jroute"}
+        self.assertEqual(minutebook.refreshed_text(done).splitlines()[1:], [
+            "the arbiter failed: no \\x1b[2Jroute",
+            "2 messages could not be read and were skipped: see claims context",
+            "3 messages are left: refresh again with --from 9"])
+        # An older server, and the peer, say less.
+        for name in ("skipped", "remaining", "next_msg_id", "error"):
+            del done[name]
+        self.assertEqual(minutebook.refreshed_text(done),
+                         "1 revisions, 0 discrepancies (openai-chat:m, 7 ms)")
+
+    def test_what_was_said_and_not_done_is_told(self):
+        claim = self.opened()
+        context = minutebook.get_context(self.room)
+        context["suggestions"] = [{"claim_id": claim, "kind": "confirm", "agent_id": "bob",
+                                   "value": "May\n20", "quote": None, "source_msg_id": 4}]
+        self.assertIn(f'said but not on the ledger: bob would confirm claim {claim} with '
+                      '"May\\n20" (message 4)', minutebook.context_text(context))
+
+
 class Chains(Case):
     def filled(self):
         claim = self.opened(key=self.key("alice"))
