@@ -31,6 +31,7 @@ fn a_claim_is_seen_to_become_agreed_disputed_and_sealed() {
     ));
     browser.until_text("#status", "Live");
     browser.until_text("#threads-summary", "No claim has been put on record yet");
+    browser.until("document.getElementById('arbiter').hidden");
 
     let claim = json!({
         "opened_by": "alice", "subject": "Delivery <day>", "value": "Friday",

@@ -110,3 +110,45 @@ fn agreements_are_shown_with_their_ledgers() {
     browser.until("location.hash === '#m1'");
     browser.expect_no_complaint();
 }
+
+/// What the arbiter could not do is as visible as what it did.
+#[test]
+fn the_arbiters_failures_and_what_it_only_heard_are_shown() {
+    let claim = "5c6cf5cd-5c29-4c39-a3b4-1d4cd6bcb9d0";
+    let thread = json!({
+        "id": claim, "subject": "<u>Delivery</u> date", "subject_key": "delivery-date",
+        "current_value": "Friday", "status": "proposed", "opened_by": "arbiter",
+        "revisions_count": 1, "confirmations": 0, "confirmations_needed": 2,
+        "created_at": "2026-11-30T12:00:00Z", "updated_at": "2026-11-30T12:00:00Z",
+    });
+    let suggestion = json!({
+        "claim_id": claim, "kind": "confirm", "agent_id": "alice", "value": "Friday <b>then</b>",
+        "quote": "fine with <i>me</i>", "source_msg_id": 1, "log_seq": 3,
+    });
+    let reading = json!({
+        "adapter": "openai-chat", "model": "big-<model>", "prompt_hash": "ab".repeat(32),
+        "message_id": 1, "log_seq": 3,
+    });
+    let answers = json!({
+        "/context": {
+            "threads": [thread], "discrepancies": [], "context_hash": "cd".repeat(32),
+            "last_extracted_msg_id": 1, "suggestions": [suggestion], "last_extraction": reading,
+            "last_extraction_error": "message 1 was skipped: <script>no answer</script>",
+        },
+        "/handshakes": [],
+    });
+    let (_data, _server, mut browser) = page(&answers);
+    browser.until_text(
+        "#arbiter-trouble",
+        "message 1 was skipped: <script>no answer",
+    );
+    browser.until_text("#arbiter-by", "by big-<model> (openai-chat)");
+    browser.until_text(
+        "#suggestions",
+        "alice would confirm <u>Delivery</u> date: Friday <b>then",
+    );
+    browser.until_text("#suggestions blockquote", "fine with <i>me</i>");
+    browser.click("#suggestions .place a");
+    browser.until("location.hash === '#m1'");
+    browser.expect_no_complaint();
+}

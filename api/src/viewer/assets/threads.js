@@ -1,5 +1,6 @@
-// The agreements: claim threads with their ledgers, discrepancies and handshakes. A server or a
-// room without them shows none, and says nothing about it.
+// The agreements: claim threads with their ledgers, discrepancies and handshakes, and what the
+// arbiter could not read or may not do. A server or a room without them shows none, and says
+// nothing about it.
 
 import * as api from "./api.js";
 import { agent, clock, count, el, fill, said, short, some } from "./dom.js";
@@ -17,6 +18,13 @@ const STATUS = {
   proposed: ["", "proposed"],
   disputed: ["bad", "disputed"],
   cancelled: ["gone", "cancelled"],
+};
+/// What an agent was heard to say, which it has not done.
+const HEARD = {
+  update: "would change",
+  confirm: "would confirm",
+  contradict: "would contradict",
+  retract: "would withdraw",
 };
 const KINDS = {
   propose: "proposes",
@@ -89,6 +97,7 @@ export class Threads {
     parts.more.textContent = `Show more of ${count(threads.length)}`;
     parts.discrepancies.hidden = discrepancies.length === 0;
     fill(parts.discrepancyList, ...discrepancies.map((one) => this.discrepancy(one)));
+    this.drawArbiter(threads);
     this.drawHandshakes();
     this.announce(threads);
     if (focus) parts.list.querySelector(`[data-claim="${CSS.escape(focus)}"] summary`)?.focus();
@@ -180,6 +189,35 @@ export class Threads {
     const facts = [clock(one.created_at)];
     if (one.related_msg_id) facts.push(this.jump(one.related_msg_id));
     made.append(el("p", { class: "place" }, ...facts));
+    return made;
+  }
+
+  /// Which model read last, what it could not read, and what it heard and may not do.
+  drawArbiter(threads) {
+    const { last_extraction: last, last_extraction_error: trouble } = this.context;
+    const { suggestions = [] } = this.context;
+    const { parts } = this;
+    parts.arbiter.hidden = !last && !trouble && suggestions.length === 0;
+    parts.arbiterTrouble.hidden = !trouble;
+    fill(parts.arbiterTrouble, trouble ? said("span", `Not all could be read: ${trouble}`) : null);
+    parts.arbiterBy.hidden = !last;
+    if (last) {
+      const model = said("span", `${last.model} (${last.adapter})`);
+      const record = receipt(this.room, last.log_seq);
+      fill(parts.arbiterBy, "Last read ", this.jump(last.message_id), " by ", model, " · ", record);
+    }
+    parts.suggestions.hidden = suggestions.length === 0;
+    fill(parts.suggestionList, ...suggestions.map((one) => this.suggestion(one, threads)));
+  }
+
+  suggestion(one, threads) {
+    const thread = threads.find((thread) => thread.id === one.claim_id);
+    const subject = said("span", thread?.subject ?? short(one.claim_id), { class: "subject" });
+    const value = one.kind === "retract" ? [] : [": ", said("span", one.value, { class: "value" })];
+    const verb = HEARD[one.kind] ?? one.kind;
+    const made = el("li", {}, agent(one.agent_id), ` ${verb} `, subject, ...value);
+    if (one.quote) made.append(said("blockquote", one.quote));
+    made.append(el("p", { class: "place" }, this.jump(one.source_msg_id)));
     return made;
   }
 
