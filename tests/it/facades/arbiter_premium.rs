@@ -12,14 +12,14 @@ use super::arbiter::{KEY, claim, started};
 use super::here::Here;
 use crate::support::{UNLIMITED, options, patiently, verify};
 
-fn premium(here: &Here) -> String {
+pub(super) fn premium(here: &Here) -> String {
     let answer = here.json("POST", "/api/rooms", r#"{"protocol_mode":"premium"}"#);
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json()["uuid"].as_str().unwrap().to_owned()
 }
 
 /// Follows a room from its beginning until so many events of a type came.
-fn wait_for(addr: SocketAddr, room: &str, kind: &str, count: usize) {
+pub(super) fn wait_for(addr: SocketAddr, room: &str, kind: &str, count: usize) {
     let mut stream = TcpStream::connect(addr).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_mins(1)))

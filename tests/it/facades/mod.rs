@@ -10,6 +10,7 @@ mod gate;
 mod here;
 
 mod arbiter;
+mod arbiter_bounds;
 mod arbiter_failures;
 mod arbiter_premium;
 mod audit;
