@@ -42,6 +42,8 @@ pub enum About {
     Hands,
     /// Who signed with what.
     Signers,
+    /// What the arbiter read, heard and did.
+    Readings,
     /// A key that no row of the room has.
     Nothing,
 }
@@ -98,6 +100,7 @@ fn of_threads(room: RoomId, key: &[u8], values: [Option<&[u8]>; 2]) -> Option<Ab
         keys::HANDSHAKE => About::Handshake(number()?),
         keys::SHOOK => About::Hands,
         keys::SIGNER => About::Signers,
+        keys::MADE | keys::SUGGESTION | keys::SKIPPED => About::Readings,
         _ => return None,
     })
 }
@@ -130,6 +133,7 @@ impl fmt::Display for About {
             Self::Discrepancy(id) => write!(f, "discrepancy {id}"),
             Self::Hands => f.write_str("who shook hands"),
             Self::Signers => f.write_str("who signed with which key"),
+            Self::Readings => f.write_str("what the arbiter read"),
             Self::Nothing => f.write_str("nothing known"),
         }
     }

@@ -56,6 +56,7 @@ impl Act {
             | About::Discrepancy(_)
             | About::Hands
             | About::Signers
+            | About::Readings
             | About::Nothing => None,
         }
     }
