@@ -220,8 +220,8 @@ pub fn ledger_key(keys: &KeysState, fact: &Fact<'_>) -> Result<(), Rejection> {
     };
     let key = keys
         .epoch_at(fact.seq)
-        .and_then(|epoch| keys::Vkey::parse(&epoch.vkey).ok())
-        .map(|vkey| hex::encode(vkey.public_key()));
+        .and_then(|epoch| keys::Vkey::public_key_of(&epoch.vkey).ok())
+        .map(hex::encode);
     if key.as_deref() == Some(&*entry.arbiter) {
         Ok(())
     } else {

@@ -82,6 +82,16 @@ struct Given<'a> {
 
 impl ArbiterArgs {
     pub(super) fn config(&self) -> Result<ArbiterConfig, Failure> {
+        let is_half = self.arbiter_url.is_none()
+            && (self.arbiter_model.is_some()
+                || self.arbiter_key_file.is_some()
+                || self.arbiter_fallback_url.is_some());
+        if is_half && self.arbiter != Some(How::Off) {
+            return Err(Failure::usage(
+                "--arbiter-model, --arbiter-key-file and --arbiter-fallback-url go with \
+                 --arbiter-url (each may come from its MINUTEBOOK_ variable)",
+            ));
+        }
         match (self.arbiter, &self.arbiter_url) {
             (Some(How::Off), _) => Ok(ArbiterConfig::Off),
             (Some(How::Rules), _) | (None, None) => Ok(ArbiterConfig::Rules),

@@ -143,7 +143,11 @@ fn not_found(app: &Shared, request: &Parts, paths: &[String]) -> Response<Body> 
             .query()
             .map(|query| format!("?{query}"))
             .unwrap_or_default();
-        let host = app.base_url(request);
+        // Behind a proxy from the root on, which is right however the request came in.
+        let host = match &app.config.public_url {
+            Some(_) => String::new(),
+            None => app.base_url(request),
+        };
         if let Ok(location) = HeaderValue::from_str(&format!("{host}{bare}{query}")) {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;

@@ -7,6 +7,9 @@ use super::openai::EndpointError;
 /// Shortest key that is kept out of what a server said.
 const SECRET_BYTES_MIN: usize = 8;
 
+/// What stands for a key.
+const HUSHED: &str = "[the key]";
+
 /// A key, as it is sent and as it must not come back. It has no `Debug`.
 pub(super) struct Key {
     header: HeaderValue,
@@ -35,7 +38,9 @@ impl Key {
         if self.secret.len() < SECRET_BYTES_MIN {
             return text.to_owned();
         }
-        text.replace(&self.secret, "[the key]")
+        let text = text.replace(&self.secret, HUSHED);
+        // As JSON may spell it.
+        text.replace(&self.secret.replace('/', "\\/"), HUSHED)
     }
 }
 
@@ -48,6 +53,8 @@ mod tests {
         let key = Key::new("sk-hush-hush").unwrap();
         let text = "no such key: sk-hush-hush.";
         assert_eq!(key.hush(text), "no such key: [the key].");
+        let key = Key::new("sk/ab+cd==").unwrap();
+        assert_eq!(key.hush(r"no: sk\/ab+cd=="), "no: [the key]");
         assert_eq!(Key::new("a").unwrap().hush("a man"), "a man");
     }
 }

@@ -118,7 +118,12 @@ impl OpenAi {
         if !status.is_success() {
             return Err(refused(status, &body));
         }
-        content(&body)
+        let text = content(&body)?;
+        // Once more: in JSON a key can be spelled in other ways.
+        Ok(match &self.key {
+            Some(key) => key.hush(&text),
+            None => text,
+        })
     }
 }
 
@@ -167,15 +172,19 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, ModelError> {
 /// What kept an answer from coming. The address may carry a name and is left out.
 fn unreachable(error: reqwest::Error) -> ModelError {
     let error = error.without_url();
-    let is_timeout = error.is_timeout() && !error.is_connect();
+    let is_there = !error.is_connect();
+    let is_timeout = error.is_timeout();
     let mut text = error.to_string();
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
         text = format!("{text}: {cause}");
         source = cause.source();
     }
-    if is_timeout {
+    if is_there && is_timeout {
         ModelError::Doubtful(format!("the model did not answer in time ({text})"))
+    } else if is_there {
+        // It may have died of what it was asked.
+        ModelError::Doubtful(format!("the model's server gave up ({text})"))
     } else {
         ModelError::Unavailable(format!("the model cannot be reached ({text})"))
     }
@@ -192,8 +201,8 @@ fn refused(status: StatusCode, body: &str) -> ModelError {
     let text = format!("the model's server answered {status}: {told}");
     match status.as_u16() {
         400 | 413 | 415 | 422 => ModelError::Refused(text),
-        408 | 500 | 502 | 504 => ModelError::Doubtful(text),
-        // 401, 403, 404, 429, 503, redirects: of the server, whatever it was asked.
+        403 | 408 | 500 | 502 | 504 => ModelError::Doubtful(text),
+        // 401, 404, 429, 503, redirects: of the server, whatever it was asked.
         _ => ModelError::Unavailable(text),
     }
 }
@@ -259,7 +268,7 @@ struct SaidJson {
 /// What the model said. A server that answers something else is not one of this protocol.
 fn content(body: &str) -> Result<String, ModelError> {
     let answer: AnswerJson = serde_json::from_str(body).map_err(|error| {
-        ModelError::Unavailable(format!("the answer is no chat completion ({error})"))
+        ModelError::Doubtful(format!("the answer is no chat completion ({error})"))
     })?;
     let said = answer
         .choices
@@ -310,7 +319,7 @@ mod tests {
         let kind = |status: u16| refused(StatusCode::from_u16(status).unwrap(), "<b>\n no</b>");
         assert!(matches!(kind(400), ModelError::Refused(_)));
         assert!(matches!(kind(500), ModelError::Doubtful(_)));
-        for status in [301, 401, 403, 404, 429, 503] {
+        for status in [301, 401, 404, 429, 503] {
             assert!(
                 matches!(kind(status), ModelError::Unavailable(_)),
                 "{status}"
@@ -346,7 +355,7 @@ mod tests {
         assert_eq!(content(body).unwrap(), "{}");
         let body = r#"{"choices":[{"message":{"role":"assistant","content":"hi"}}],"x":1}"#;
         assert_eq!(content(body).unwrap(), "hi");
-        assert!(matches!(content("<html>"), Err(ModelError::Unavailable(_))));
+        assert!(matches!(content("<html>"), Err(ModelError::Doubtful(_))));
         assert!(matches!(content("{}"), Err(ModelError::Doubtful(_))));
     }
 }

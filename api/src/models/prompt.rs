@@ -13,8 +13,10 @@ use serde::Serialize;
 pub const THREADS_MAX: usize = 60;
 /// Messages before the one to read.
 pub const PRECEDING_MAX: usize = 4;
-/// Longest text of a message in a prompt, in code points.
-const TEXT_CHARS_MAX: usize = 2000;
+/// Longest text of the message to read, in code points: all a room's dialect takes.
+const TEXT_CHARS_MAX: usize = 10_000;
+/// Longest text of a message before it, in code points.
+const BEFORE_CHARS_MAX: usize = 2_000;
 
 /// What the arbiter wants to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -57,9 +59,18 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message, cut to what a prompt shows of it.
+    /// The message to read.
     pub fn new(id: u64, agent_id: &str, text: &str) -> Self {
-        let text = match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Self::cut(id, agent_id, text, TEXT_CHARS_MAX)
+    }
+
+    /// A message before it, cut to what a prompt shows of it.
+    pub fn before(id: u64, agent_id: &str, text: &str) -> Self {
+        Self::cut(id, agent_id, text, BEFORE_CHARS_MAX)
+    }
+
+    fn cut(id: u64, agent_id: &str, text: &str, max: usize) -> Self {
+        let text = match text.char_indices().nth(max) {
             Some((end, _)) => text.get(..end).unwrap_or_default(),
             None => text,
         };

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::claims::extraction_error;
 use super::listing::{ListedJson, ListingJson};
 use super::wire::{self, NewRoom, OpenedJson, RoomJson};
-use super::write::{Write, bad_field};
+use super::write::{Write, Written, bad_field};
 use crate::auth::Caller;
 use crate::engine::{CommittedEvent, Target};
 use crate::error::{ApiError, ErrorCode};
@@ -66,17 +66,38 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
         protocol_mode: new.mode,
     };
     let command = Command::Room(RoomId::new(Uuid::new_v4()), room::Command::Open(room));
-    let written = write.submit(command, actor).await?;
+    let (write, written) = submit_and_follow(write, command, actor, new.mode).await?;
+    let written = written?;
     if written.replayed {
         // Two equal requests at once: the first was on its way when this one looked.
-        limit.give_back(client.addr);
-    }
-    if new.mode == ProtocolMode::Premium
-        && let (Some(arbiter), StreamId::Room(id)) = (&write.app.arbiter, written.event.stream)
-    {
-        arbiter.follow(id);
+        write.app.rooms_limit.give_back(client.addr);
     }
     opened(&write, &written.event)
+}
+
+/// Opens, and has the arbiter follow a premium room: then in a task of its own, since a caller that
+/// hangs up ends this one while the room is on its way.
+async fn submit_and_follow(
+    write: Write,
+    command: Command,
+    actor: Actor,
+    mode: ProtocolMode,
+) -> Result<(Write, Result<Written, ApiError>), ApiError> {
+    let arbiter = write.app.arbiter.clone();
+    let Some(arbiter) = arbiter.filter(|_| mode == ProtocolMode::Premium) else {
+        let written = write.submit(command, actor).await;
+        return Ok((write, written));
+    };
+    let followed = tokio::spawn(async move {
+        let written = write.submit(command, actor).await;
+        if let Ok(Written { event, .. }) = &written
+            && let StreamId::Room(id) = event.stream
+        {
+            arbiter.follow(id);
+        }
+        (write, written)
+    });
+    followed.await.map_err(|error| ApiError::internal(&error))
 }
 
 fn opened(write: &Write, event: &CommittedEvent) -> Reply {

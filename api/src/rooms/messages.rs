@@ -89,17 +89,33 @@ pub(super) async fn post_message(State(app): State<Shared>, request: Request) ->
     write.caller.needs(Scope::Agent)?;
     let new = write.fields(NewMessage::read)?;
     let id = room_id(&write.parts.uri, 2)?;
-    match post(&write, &new, id).await {
-        Ok(written) => {
-            if let Some(arbiter) = &write.app.arbiter {
-                arbiter.posted(id);
-            }
-            answer(&write.app, id, &written).await
-        }
+    let (write, posted) = post_and_tell(write, new, id).await?;
+    match posted {
+        Ok(written) => answer(&write.app, id, &written).await,
         // The engine looks at the message before the room; the dialect the other way round. Only
         // a message that fails pays for telling them apart.
         Err(error) => Err(first_error(&write.app, id, error)),
     }
+}
+
+/// Posts, and tells the arbiter where it listens: then in a task of its own, since a caller that
+/// hangs up ends this one while the message is on its way.
+async fn post_and_tell(
+    write: Write,
+    new: NewMessage,
+    id: RoomId,
+) -> Result<(Write, Result<Written, ApiError>), ApiError> {
+    let arbiter = write.app.arbiter.clone();
+    let Some(arbiter) = arbiter.filter(|arbiter| arbiter.is_followed(id)) else {
+        let posted = post(&write, &new, id).await;
+        return Ok((write, posted));
+    };
+    let told = tokio::spawn(async move {
+        let posted = post(&write, &new, id).await;
+        arbiter.posted(id);
+        (write, posted)
+    });
+    told.await.map_err(|error| ApiError::internal(&error))
 }
 
 async fn post(write: &Write, new: &NewMessage, id: RoomId) -> Result<Written, ApiError> {

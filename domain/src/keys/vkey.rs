@@ -19,25 +19,16 @@ pub struct Vkey {
 impl Vkey {
     /// Reads the text form; the key id must be the one that name and key give.
     pub fn parse(text: &str) -> Result<Self, Rejection> {
-        let malformed = Rejection::VkeyMalformed;
-        let mut parts = text.splitn(3, '+');
-        let (Some(name), Some(id), Some(data)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(malformed);
-        };
-        if !is_key_name(name) || data.len() > 64 {
-            return Err(malformed);
-        }
-        let data = STANDARD.decode(data).map_err(|_| malformed.clone())?;
-        let Some((&ED25519, key)) = data.split_first() else {
-            return Err(malformed);
-        };
-        let key: &[u8; 32] = key.try_into().map_err(|_| malformed.clone())?;
-        if id != key_id(name, key) {
-            return Err(malformed);
-        }
-        let key = ed25519::public_key_bytes(key)?;
+        let (name, key) = parts(text)?;
+        let key = ed25519::public_key_bytes(&key)?;
         let name = name.to_owned();
         Ok(Self { name, key })
+    }
+
+    /// The public key's bytes of a text that was parsed before: whether they are a point of the
+    /// curve, which is the expensive part, is not asked again.
+    pub fn public_key_of(text: &str) -> Result<[u8; 32], Rejection> {
+        parts(text).map(|(_, key)| key)
     }
 
     /// The key's name: for a log's key, its origin.
@@ -53,6 +44,27 @@ impl Vkey {
     pub(super) fn key(&self) -> &VerifyingKey {
         &self.key
     }
+}
+
+/// Name and key of the text form.
+fn parts(text: &str) -> Result<(&str, [u8; 32]), Rejection> {
+    let malformed = Rejection::VkeyMalformed;
+    let mut parts = text.splitn(3, '+');
+    let (Some(name), Some(id), Some(data)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(malformed);
+    };
+    if !is_key_name(name) || data.len() > 64 {
+        return Err(malformed);
+    }
+    let data = STANDARD.decode(data).map_err(|_| malformed.clone())?;
+    let Some((&ED25519, key)) = data.split_first() else {
+        return Err(malformed);
+    };
+    let key: [u8; 32] = key.try_into().map_err(|_| malformed.clone())?;
+    if id != key_id(name, &key) {
+        return Err(malformed);
+    }
+    Ok((name, key))
 }
 
 /// Whether a text can be a key's name, and so a log's origin: not empty, no blank, no `+`, and

@@ -54,12 +54,13 @@ impl Projection for Threads {
                 room::Event::Claim(event) => self.apply_claim(rows, fact, id, event),
                 room::Event::Opened(opened) => self.open_room(rows, fact, id, opened),
                 room::Event::Erased(_) => self.erase(rows, id),
+                room::Event::BodiesErased(_) | room::Event::Closed(_) => {
+                    self.touch_if_any(rows, fact, id)
+                }
                 room::Event::Renamed(_)
                 | room::Event::Joined(_)
                 | room::Event::Left(_)
-                | room::Event::MessagePosted(_)
-                | room::Event::BodiesErased(_)
-                | room::Event::Closed(_) => Ok(()),
+                | room::Event::MessagePosted(_) => Ok(()),
             },
             // Bodies of claims go with their whole room only, of which then nothing is shown.
             What::Erased(EventKind::RoomErased) => self.erase(rows, id),
@@ -138,6 +139,21 @@ impl Threads {
             self.changed.push(id);
         }
         Ok(cached)
+    }
+
+    /// What is shown of a ledger depends on which messages are there and whether the room is open;
+    /// a room where nothing happened has no rows for it.
+    fn touch_if_any(
+        &mut self,
+        rows: &dyn Rows,
+        fact: &Fact<'_>,
+        id: RoomId,
+    ) -> Result<(), ProjectionError> {
+        let is_known = self.rooms.contains_key(&id);
+        if is_known || self.pending.get(rows, &keys::ledger(id))?.is_some() {
+            self.touch(rows, fact, id)?;
+        }
+        Ok(())
     }
 
     /// The same, and it learns who signed with what.

@@ -31,6 +31,7 @@ impl Threads {
         let skipped = keys::skipped(id, event.message);
         let was_skipped = self.pending.get(rows, &skipped)?.is_some();
         let ledger = &mut self.touch(rows, fact, id)?.ledger;
+        let is_new = event.message > ledger.last_extracted_msg_id || was_skipped;
         ledger.last_reading = Some(ReadingRow {
             message: event.message,
             adapter: event.adapter.as_str().to_owned(),
@@ -55,7 +56,11 @@ impl Threads {
             (Outcome::Read, _) => {
                 ledger.skipped = ledger.skipped.saturating_sub(u64::from(was_skipped));
                 self.pending.delete(skipped);
-                self.suggest(rows, fact, id, event)
+                // Read again, it says nothing that was not heard before.
+                if is_new {
+                    self.suggest(rows, fact, id, event)?;
+                }
+                Ok(())
             }
             (Outcome::Skipped | Outcome::Unavailable, _) => Ok(()),
         }

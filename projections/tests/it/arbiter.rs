@@ -89,11 +89,14 @@ fn what_only_an_agent_may_do_becomes_a_suggestion() {
         RevisionKind::Retract,
     ];
     let mut world = two_threads();
+    let mut messages = 1..;
     for kind in kinds {
-        world.read(0, 1, Some((0, kind)));
-        world.read(0, 2, Some((1, kind)));
-        world.read(0, 3, Some((7, kind)));
+        for thread in [0, 1, 7] {
+            world.read(0, messages.next().unwrap(), Some((thread, kind)));
+        }
     }
+    // What was heard before is not heard again.
+    world.read(0, 2, Some((0, RevisionKind::Confirm)));
     let rows = rows(&world);
     let suggested = ThreadsView::new(&rows)
         .suggestions(room_id(0), 100)

@@ -12,6 +12,7 @@ mod here;
 mod arbiter;
 mod arbiter_bounds;
 mod arbiter_failures;
+mod arbiter_ownership;
 mod arbiter_premium;
 mod audit;
 mod claims;

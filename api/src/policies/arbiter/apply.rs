@@ -105,28 +105,64 @@ impl Arbiter {
                     severity: *severity,
                     source_msg_id,
                 };
-                (!is_made).then_some(claims::Command::RecordDiscrepancy(note))
+                let is_overtaken = match claim {
+                    Some(claim) => self.is_overtaken(room, *claim, message)?,
+                    None => false,
+                };
+                let may = !is_made && !is_overtaken;
+                may.then_some(claims::Command::RecordDiscrepancy(note))
             }
         })
     }
 
     /// Whether a revision is the arbiter's to make and makes a difference. The rules have the last
-    /// word; this only keeps what they would refuse from being asked.
+    /// word on whose the thread is; that only the agent whose message began it may have the
+    /// arbiter move it is the arbiter's own rule.
     fn may_revise(&self, room: RoomId, revise: &ReviseClaim) -> Result<bool, ProjectionError> {
         let found = self.threads(|threads| threads.thread(room, revise.claim))?;
-        let Some((_, row)) = found else {
+        let (Some((place, row)), Some(message)) = (found, revise.source_msg_id) else {
             return Ok(false);
         };
         let thread = &row.thread;
-        let is_own = *thread.opener() == Author::Arbiter;
-        let is_open = thread.status() != Status::Cancelled;
-        Ok(is_own
-            && is_open
-            && match revise.kind {
-                RevisionKind::Update => thread.value() != revise.value.trimmed(),
-                RevisionKind::Retract => true,
-                RevisionKind::Confirm | RevisionKind::Contradict => false,
-            })
+        let moves = match revise.kind {
+            RevisionKind::Update => thread.value() != revise.value.trimmed(),
+            RevisionKind::Retract => true,
+            RevisionKind::Confirm | RevisionKind::Contradict => false,
+        };
+        let is_own = *thread.opener() == Author::Arbiter && thread.status() != Status::Cancelled;
+        if !is_own || !moves || self.is_overtaken(room, revise.claim, message)? {
+            return Ok(false);
+        }
+        let opening = self.threads(|threads| threads.revisions(room, place, 0, 1))?;
+        let began = opening.first().and_then(|entry| entry.source_msg_id);
+        let said = |n: Option<u64>| match n {
+            Some(n) => self.history(|history| history.message(room, n)),
+            None => Ok(None),
+        };
+        let (began, now) = (said(began)?, said(Some(message))?);
+        Ok(began.is_some_and(|began| {
+            now.is_some_and(|now| now.row.agent == began.row.agent && !began.row.is_erased)
+        }))
+    }
+
+    /// Whether a thread has moved on since a message was said: reading it again, or late, must not
+    /// turn it back.
+    fn is_overtaken(
+        &self,
+        room: RoomId,
+        claim: ClaimId,
+        message: u64,
+    ) -> Result<bool, ProjectionError> {
+        let found = self.threads(|threads| threads.thread(room, claim))?;
+        let Some((place, row)) = found else {
+            return Ok(true);
+        };
+        let newest = self.threads(|threads| threads.last(room, place, &row))?;
+        if newest.author == Author::Arbiter.as_str() {
+            return Ok(newest.source_msg_id.is_some_and(|source| source > message));
+        }
+        let said = self.history(|history| history.message(room, message))?;
+        Ok(said.is_none_or(|said| newest.seq > said.row.seq))
     }
 }
 

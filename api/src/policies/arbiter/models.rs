@@ -87,23 +87,28 @@ impl Models {
     }
 
     /// Asks one after the other until one answers. If none does, what stands in the record is the
-    /// failure of the last that was there, or else of the last.
+    /// failure of the one that says most about the message; only if all of them say that it is the
+    /// message, it is, and only if none of them was there, it is an outage.
     pub(super) async fn ask(&self, prompt: &Prompt) -> Option<Asked> {
-        let mut worst: Option<Asked> = None;
+        let mut told: Option<Asked> = None;
+        let mut reasons = Vec::new();
         for model in &self.named {
             let asked = self.ask_one(model, prompt).await;
             let Err(failure) = &asked.outcome else {
                 return Some(asked);
             };
-            let is_better = worst.as_ref().is_none_or(|worst| {
-                let before = worst.outcome.as_ref().err().map(|before| before.why);
-                before.is_none_or(|before| failure.why <= before)
-            });
-            if is_better {
-                worst = Some(asked);
+            let is_telling = reasons.iter().all(|before| failure.why <= *before);
+            reasons.push(failure.why);
+            if is_telling {
+                told = Some(asked);
             }
         }
-        worst
+        if let Some(Err(failure)) = told.as_mut().map(|asked| &mut asked.outcome)
+            && reasons.iter().any(|why| *why != failure.why)
+        {
+            failure.why = Why::Doubtful;
+        }
+        told
     }
 
     /// Asks a model, and once more if it answered something else.

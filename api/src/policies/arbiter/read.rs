@@ -1,5 +1,7 @@
 //! Reading one message.
 
+use std::time::Instant;
+
 use minutebook_domain::Event;
 use minutebook_domain::ids::RoomId;
 use minutebook_domain::limits::EXTRACTION_ANSWER_BYTES_MAX;
@@ -19,6 +21,7 @@ use crate::models::{Message, Prompt, Task, Thread};
 
 /// Longest reason told, in code points.
 const REASON_CHARS_MAX: usize = 500;
+const ERASED: &str = "the message is erased";
 
 impl Arbiter {
     /// Reads a message, writes down what came of it and does what it proposes.
@@ -28,9 +31,18 @@ impl Arbiter {
         n: u64,
         run: &mut Run,
     ) -> Result<(), RunError> {
-        let event = match self.task(room, n)? {
+        let call = self.calls.acquire().await;
+        // After the wait: what was erased meanwhile is shown to nobody.
+        let task = tokio::task::block_in_place(|| self.task(room, n))?;
+        let event = match task {
             Some(task) => self.ask(room, Prompt::new(task)).await,
-            None => self.unasked(n, "the message is erased"),
+            None => self.unasked(n, ERASED),
+        };
+        drop(call);
+        let event = if self.is_erased(room, n)? {
+            self.unasked(n, ERASED)
+        } else {
+            event
         };
         note(run, &event);
         if event.outcome == Outcome::Unavailable && self.is_known(room, &event)? {
@@ -51,11 +63,7 @@ impl Arbiter {
 
     async fn ask(&self, room: RoomId, prompt: Prompt) -> ContextExtracted {
         let n = prompt.task.new_message.id;
-        let asked = {
-            let _call = self.calls.acquire().await;
-            self.models.ask(&prompt).await
-        };
-        let Some(asked) = asked else {
+        let Some(asked) = self.models.ask(&prompt).await else {
             return self.unasked(n, "no model is configured");
         };
         let is_skipped = match asked.outcome.as_ref().map_err(|failure| failure.why) {
@@ -63,8 +71,9 @@ impl Arbiter {
                 self.doubts.read(room);
                 false
             }
-            Err(Why::Message) => true,
-            Err(Why::Doubtful) => self.doubts.failed(room, n),
+            // Where nothing could be read yet, the fault may be in what all prompts share.
+            Err(Why::Message) if self.doubts.has_read() || is_answer(&asked) => true,
+            Err(Why::Message | Why::Doubtful) => self.doubts.failed(room, n, Instant::now()),
             Err(Why::Outage) => false,
         };
         extraction(n, asked, is_skipped)
@@ -90,8 +99,10 @@ impl Arbiter {
         let known = ledger
             .last_reading
             .is_some_and(|last| last.message == event.message);
-        let failed = event.failed.as_ref().map(Reason::as_str);
-        Ok(known && ledger.outage.as_deref() == failed)
+        // A server that counts seconds says something else each time.
+        let plain = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        let failed = event.failed.as_ref().map(|why| plain(why.as_str()));
+        Ok(known && ledger.outage.as_deref().map(plain) == failed)
     }
 
     /// What a model is told about a message; nothing of one that is erased.
@@ -109,9 +120,14 @@ impl Arbiter {
         let threads = self.threads(|threads| threads.newest_in_context(room, THREADS_MAX))?;
         Ok(Some(Task {
             existing_threads: threads.iter().map(thread).collect(),
-            preceding_messages: preceding.map(message).collect(),
+            preceding_messages: preceding.map(before).collect(),
             new_message: message(&newest),
         }))
+    }
+
+    fn is_erased(&self, room: RoomId, n: u64) -> Result<bool, ProjectionError> {
+        let said = self.history(|history| history.message(room, n))?;
+        Ok(said.is_none_or(|said| said.row.is_erased))
     }
 
     /// Asks again for what the newest reading proposed: a crash may have come in between.
@@ -122,8 +138,10 @@ impl Arbiter {
         };
         let event = self.event(reading.seq)?;
         match event {
-            Some(event) => self.apply(room, reading.seq, &event, run).await,
-            None => Ok(()),
+            Some(event) if !self.is_erased(room, event.message)? => {
+                self.apply(room, reading.seq, &event, run).await
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -136,6 +154,12 @@ impl Arbiter {
             Some(_) | None => None,
         })
     }
+}
+
+/// Whether the model answered, with nonsense.
+fn is_answer(asked: &Asked) -> bool {
+    let failed = asked.outcome.as_ref().err();
+    failed.is_some_and(|failure| failure.answer.is_some())
 }
 
 fn note(run: &mut Run, event: &ContextExtracted) {
@@ -193,6 +217,10 @@ fn cut(mut text: String) -> String {
 
 fn message(said: &Said) -> Message {
     Message::new(said.n, &said.row.agent, &said.row.text)
+}
+
+fn before(said: &Said) -> Message {
+    Message::before(said.n, &said.row.agent, &said.row.text)
 }
 
 fn thread(row: &ThreadRow) -> Thread {

@@ -119,6 +119,11 @@ impl Arbiter {
         self.premium.write().insert(room);
     }
 
+    /// Whether a room is read by itself.
+    pub fn is_followed(&self, room: RoomId) -> bool {
+        self.premium.read().contains(&room)
+    }
+
     /// A room got a message: has it read in the background if it is a premium one.
     pub fn posted(&self, room: RoomId) {
         if self.premium.read().contains(&room) {
@@ -133,8 +138,10 @@ impl Arbiter {
             for room in page.iter().filter(|room| is_followed(room)) {
                 // First: what is posted from here on wakes it by itself.
                 self.follow(room.id);
-                if self.is_behind(room)? {
-                    self.waiting.add(room.id);
+                match self.is_behind(room.id) {
+                    Ok(true) => self.waiting.add(room.id),
+                    Ok(false) => {}
+                    Err(error) => tracing::error!(room = %room.id, %error, "cannot be read"),
                 }
             }
             match page.last() {
@@ -144,8 +151,11 @@ impl Arbiter {
         }
     }
 
-    fn is_behind(&self, room: &RoomRow) -> Result<bool, ProjectionError> {
-        let ledger = self.threads(|threads| threads.ledger(room.id))?;
+    fn is_behind(&self, room: RoomId) -> Result<bool, ProjectionError> {
+        let ledger = self.threads(|threads| threads.ledger(room))?;
+        let Some(room) = self.rooms(|rooms| rooms.room(room))? else {
+            return Ok(false);
+        };
         // The newest reading may wait for what it proposed.
         Ok(ledger.last_extracted_msg_id < room.message_count || ledger.last_reading.is_some())
     }
