@@ -73,6 +73,8 @@ BODY_MAX = 64 << 20
 EVENT_MAX = 8 << 20
 SKILL_MAX = 16 << 20
 PAGE = 500
+# A room takes 100,000 revisions; twice as many pages as those fill are no ledger.
+LEDGER_PAGES = 400
 GENESIS = "0" * 64
 SURFACE_V1 = "roomcomm-v1"
 SURFACE_V2 = "minutebook-v2"
@@ -1014,10 +1016,22 @@ def download_ledger(room):
     # Read after the context, so that everything it counts is there; what is newer is left out.
     revisions = []
     for thread in context["threads"]:
-        path = f"/claims/{_claim_id(thread['id'])}/revisions"
-        revisions.extend(_get(_api(room, path)))
+        revisions.extend(_ledger_pages(room, _claim_id(thread["id"])))
     return {"room": room.uuid, "context": context, "revisions": revisions,
             "arbiter": arbiter_pubkey(room.host)}
+
+
+def _ledger_pages(room, claim):
+    """A thread's revisions, a page at a time. A server that knows no pages answers with all."""
+    since = 0
+    for _ in range(LEDGER_PAGES):
+        url = _api(room, f"/claims/{claim}/revisions", since=since, limit=PAGE)
+        page = [row for row in _get(url) if row["id"] > since]
+        yield from page
+        if len(page) != PAGE:
+            return
+        since = max(row["id"] for row in page)
+    raise MinutebookError("the server's ledger has no end")
 
 
 def canonical_payload(revision):

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use super::reply;
 
 const METHODS: &str = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
-const EXPOSED: &str = "ETag, Minutebook-Seq, Retry-After";
+const EXPOSED: &str = "ETag, Minutebook-Seq, Preference-Applied, Retry-After";
 
 /// The answer to a preflight; none when the request is none.
 pub fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {

@@ -1,11 +1,16 @@
 //! Building answers.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
 use super::idempotency::SEQ_HEADER;
 use crate::error::ApiError;
+
+/// What a client would rather have (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+/// Which of it the answer has.
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// An answer, or the error instead.
 pub type Reply = Result<Response<Body>, ApiError>;
@@ -75,6 +80,25 @@ pub fn tag(response: &mut Response<Body>, etag: &str) {
         .insert(header::CACHE_CONTROL, no_cache);
 }
 
+/// Whether the client would rather have a short answer: `Prefer: return=minimal`. Of a preference
+/// named twice the first counts, in any case, and its parameters do not.
+pub fn wants_minimal(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(PREFER).iter();
+    let texts = values.map(|value| value.to_str().unwrap_or_default());
+    let words = texts
+        .flat_map(|text| text.split(','))
+        .map(|preference| preference.split(';').next().unwrap_or_default());
+    let mut pairs = words.map(|word| word.split_once('=').unwrap_or((word, "")));
+    let found = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("return"));
+    found.is_some_and(|(_, value)| value.trim().trim_matches('"') == "minimal")
+}
+
+/// Says that the answer is as short as the client would have it.
+pub fn mark_minimal(response: &mut Response<Body>) {
+    let applied = HeaderValue::from_static("return=minimal");
+    response.headers_mut().insert(PREFERENCE_APPLIED, applied);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +115,34 @@ mod tests {
         }
         for no in ["7", "\"77\"", "\"1\"", ""] {
             assert!(!known(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn of_what_a_client_prefers_the_first_return_counts() {
+        let minimal = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(PREFER, value.parse().unwrap());
+            }
+            wants_minimal(&headers)
+        };
+        for yes in [
+            &["return=minimal"][..],
+            &["respond-async, Return = \"minimal\"; x=1"],
+            &["wait=10", "return=minimal", "return=representation"],
+        ] {
+            assert!(minimal(yes), "{yes:?}");
+        }
+        for no in [
+            &[][..],
+            &[""],
+            &["return"],
+            &["minimal"],
+            &["return=representation, return=minimal"],
+            &["x; return=minimal"],
+        ] {
+            assert!(!minimal(no), "{no:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 import json
 import unittest
 import uuid
+from unittest import mock
 
 from support import Folder, run, server_url, without_cryptography
 
@@ -177,6 +178,26 @@ class Chains(Case):
         self.ok("verify-chain", self.room, "--arbiter-pubkey", pinned)
         self.assertEqual(
             run("verify-chain", self.room, "--arbiter-pubkey", "ab" * 32).returncode, 1)
+
+    def test_a_ledger_in_pages_is_the_ledger(self):
+        self.filled()
+        whole = minutebook.download_ledger(self.room)
+        self.assertEqual(len(whole["revisions"]), 4)
+        for size in (1, 2, 3):
+            with mock.patch.object(minutebook, "PAGE", size):
+                self.assertEqual(minutebook.download_ledger(self.room), whole, size)
+
+    def test_a_server_without_pages_answers_with_the_whole_ledger(self):
+        self.filled()
+        whole = minutebook.download_ledger(self.room)
+        ask = minutebook._get
+
+        def unpaged(url):
+            return ask(url.partition("?")[0])
+
+        for size in (1, 2, 3, 4):
+            with mock.patch.multiple(minutebook, PAGE=size, _get=unpaged):
+                self.assertEqual(minutebook.download_ledger(self.room), whole, size)
 
     def test_a_kept_ledger_is_checked_offline_and_changes_are_found(self):
         self.filled()

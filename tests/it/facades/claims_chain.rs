@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::claims::Deal;
 use super::claims_signed::{revision_v1, revision_v2};
-use super::here::Here;
+use super::here::{Here, JSON};
 
 /// All revisions of a room, by number.
 fn ledger(deal: &Deal<'_>) -> Vec<Value> {
@@ -217,4 +217,74 @@ fn a_long_thread_is_answered_whole() {
     assert_eq!(thread["revisions"][150], thread["last_revision"]);
     assert_eq!(thread["current_value"], "149");
     assert_eq!(check_chain(&deal), 151);
+}
+
+#[test]
+fn a_ledger_is_read_in_pages_by_its_numbers() {
+    let here = Here::start();
+    let deal = Deal::new(&here);
+    let claim = deal.open("alice", "price", "$8");
+    let other = deal.open("bob", "date", "May");
+    for number in 0..7 {
+        deal.revise(&claim, "alice", "update", &number.to_string());
+        deal.revise(&other, "bob", "update", &number.to_string());
+    }
+    let path = format!("/claims/{claim}/revisions");
+    let page = |query: &str| deal.get(&format!("{path}{query}")).json();
+    let whole = page("");
+    let whole = whole.as_array().unwrap();
+    assert_eq!(whole.len(), 8);
+    let ids: Vec<_> = whole
+        .iter()
+        .map(|row| row["id"].as_u64().unwrap())
+        .collect();
+    // A number of the other thread, or of none, is a place all the same.
+    for since in 0..ids[7] + 2 {
+        let rest: Vec<_> = whole
+            .iter()
+            .filter(|row| row["id"].as_u64().unwrap() > since)
+            .cloned()
+            .collect();
+        assert_eq!(page(&format!("?since={since}")), json!(rest));
+        let first = &rest[..rest.len().min(3)];
+        assert_eq!(page(&format!("?since={since}&limit=3")), json!(first));
+    }
+    assert_eq!(page("?limit=8").as_array().unwrap(), whole);
+    assert_eq!(
+        page("?limit=99999999999999999999").as_array().unwrap(),
+        whole
+    );
+    assert_eq!(page("?since=9223372036854775807"), json!([]));
+    for bad in ["limit=0", "limit=", "since=-1", "since=x"] {
+        assert_eq!(deal.get(&format!("{path}?{bad}")).status, 400, "{bad}");
+    }
+}
+
+#[test]
+fn who_prefers_a_minimal_answer_gets_the_thread_without_its_ledger() {
+    let here = Here::start();
+    let deal = Deal::new(&here);
+    let claim = deal.open("alice", "price", "$8");
+    let path = deal.path(&format!("/claims/{claim}/revisions"));
+    let revise = |prefer: &'static str, key: &'static str| {
+        let body = json!({ "agent_id": "bob", "value": "$8", "kind": "confirm" }).to_string();
+        let headers = [JSON, ("prefer", prefer), ("idempotency-key", key)];
+        here.ask("POST", &path, &headers, &body)
+    };
+    let minimal = revise("return=minimal", "one");
+    assert_eq!(minimal.status, 201, "{}", minimal.text());
+    assert_eq!(minimal.header("preference-applied"), Some("return=minimal"));
+    assert!(minimal.header("minutebook-seq").is_some());
+    let mut whole = deal.get(&format!("/claims/{claim}")).json();
+    let revisions = whole.as_object_mut().unwrap().remove("revisions").unwrap();
+    assert_eq!(revisions.as_array().unwrap().len(), 2);
+    assert_eq!(minimal.json(), whole);
+    // The same request again is the same write, however its answer is preferred.
+    let again = revise("return=representation", "one");
+    assert_eq!(again.header("preference-applied"), None);
+    assert_eq!(again.json()["revisions"], revisions);
+    assert_eq!(
+        again.header("minutebook-seq"),
+        minimal.header("minutebook-seq")
+    );
 }

@@ -13,4 +13,5 @@ pub mod probe;
 pub mod process;
 pub mod report;
 pub mod sse;
+pub mod thread;
 pub mod verify_room;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use minutebook_tests::bench::post::{self, Load};
-use minutebook_tests::bench::{engine, get, million, sse, verify_room};
+use minutebook_tests::bench::{engine, get, million, sse, thread, verify_room};
 use minutebook_tests::server::Options;
 
 /// As in the server's own `main`.
@@ -48,6 +48,12 @@ enum Bench {
         /// Seconds for each of the three.
         #[arg(long, default_value_t = 5)]
         seconds: u64,
+    },
+    /// A long thread of revisions: appended to, read whole and in pages.
+    Thread {
+        /// How many revisions.
+        #[arg(long, default_value_t = 2000)]
+        revisions: u64,
     },
     /// One sender, many followers.
     Sse {
@@ -142,6 +148,7 @@ fn run(arguments: Arguments) -> Result<()> {
             connections,
             seconds,
         } => get::run(&options, &folder, connections, seconds),
+        Bench::Thread { revisions } => thread::run(&options, &folder, revisions),
         Bench::Sse {
             followers,
             messages,

@@ -75,14 +75,16 @@ fn opened(app: &App, id: RoomId, written: &Written) -> Reply {
             return Err(ApiError::internal(&"a thread was opened by another event"));
         }
     };
-    let Found {
-        room,
-        place,
-        thread,
-    } = find_claim(app, app.room(id)?, claim)?;
-    let last = app.threads(|threads| threads.last(id, place, &thread))?;
-    let answer = ThreadJson::new(&thread, &last, room.confirmations_needed);
-    reply::written(StatusCode::CREATED, event.seq, &answer)
+    let found = find_claim(app, app.room(id)?, claim)?;
+    brief(app, &found, event.seq)
+}
+
+/// A thread without its ledger, as the answer to the write that this seq is of.
+pub(super) fn brief(app: &App, found: &Found, seq: u64) -> Reply {
+    let last = app.threads(|threads| threads.last(found.room.id, found.place, &found.thread))?;
+    let needed = found.room.confirmations_needed;
+    let answer = ThreadJson::new(&found.thread, &last, needed);
+    reply::written(StatusCode::CREATED, seq, &answer)
 }
 
 /// A thread with its whole ledger.
@@ -114,7 +116,7 @@ pub(super) async fn read_thread(State(app): State<Shared>, request: Request) -> 
 
 /// A thread with its whole ledger, as an answer.
 pub(super) fn whole(app: &App, found: &Found, status: StatusCode) -> Reply {
-    let rows = ledger(app, found)?;
+    let rows = ledger(app, found, Part::default())?;
     let last = rows
         .last()
         .ok_or_else(|| ApiError::internal(&"a thread has no revision"))?;
@@ -123,8 +125,40 @@ pub(super) fn whole(app: &App, found: &Found, status: StatusCode) -> Reply {
     reply::json(status, &thread)
 }
 
-/// A thread's ledger as it stood when the thread was read.
-pub(super) fn ledger(app: &App, found: &Found) -> Result<Vec<RevisionRow>, ApiError> {
-    let count = usize::try_from(found.thread.thread.revisions()).unwrap_or(usize::MAX);
-    app.threads(|threads| threads.revisions(found.room.id, found.place, 0, count))
+/// Part of a ledger.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Part {
+    /// Without the entries up to this one, by their number in the room.
+    pub(super) since: u64,
+    /// At most so many; all when none is named.
+    pub(super) limit: Option<usize>,
+}
+
+/// Part of a thread's ledger, which ends as it stood when the thread was read.
+pub(super) fn ledger(app: &App, found: &Found, part: Part) -> Result<Vec<RevisionRow>, ApiError> {
+    let count = found.thread.thread.revisions();
+    let first = match part.since {
+        0 => 0,
+        since => first_after(app, found, since)?,
+    };
+    let left = usize::try_from(count.saturating_sub(u64::from(first))).unwrap_or(usize::MAX);
+    let limit = part.limit.map_or(left, |limit| limit.min(left));
+    app.threads(|threads| threads.revisions(found.room.id, found.place, first, limit))
+}
+
+/// The place in a thread of its first entry with a greater number, by bisection: numbers grow.
+fn first_after(app: &App, found: &Found, since: u64) -> Result<u32, ApiError> {
+    let count = u32::try_from(found.thread.thread.revisions()).unwrap_or(u32::MAX);
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let entry =
+            app.threads(|threads| threads.revisions(found.room.id, found.place, middle, 1))?;
+        if entry.first().is_some_and(|entry| entry.id <= since) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
 }
