@@ -55,12 +55,13 @@ impl App {
         Ok(low)
     }
 
-    /// Reads claim threads.
+    /// Reads claim threads, all at one moment: a room may be erased meanwhile.
     pub fn threads<T>(
         &self,
         read: impl FnOnce(ThreadsView<'_>) -> Result<T, ProjectionError>,
     ) -> Result<T, ApiError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().threads);
+        let log = self.engine.reader().pinned();
+        let rows = SpaceRows::new(&*log, self.engine.views().threads);
         Ok(read(ThreadsView::new(&rows))?)
     }
 

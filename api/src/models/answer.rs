@@ -82,15 +82,16 @@ impl Lists {
             let rest = rest.trim_start().strip_prefix(':')?.trim_start();
             Some(items(rest.strip_prefix('[')?))
         };
-        let (claims, updates, discrepancies) = (list(CLAIMS), list(UPDATES), list(DISCREPANCIES));
-        if claims.is_none() && updates.is_none() && discrepancies.is_none() {
-            return None;
-        }
-        Some(Self {
-            claims: claims.unwrap_or_default(),
-            updates: updates.unwrap_or_default(),
-            discrepancies: discrepancies.unwrap_or_default(),
-        })
+        let salvaged = Self {
+            claims: list(CLAIMS).unwrap_or_default(),
+            updates: list(UPDATES).unwrap_or_default(),
+            discrepancies: list(DISCREPANCIES).unwrap_or_default(),
+        };
+        // Cut before its first item was whole, it is no answer that nothing was said.
+        let is_empty = salvaged.claims.is_empty()
+            && salvaged.updates.is_empty()
+            && salvaged.discrepancies.is_empty();
+        (!is_empty).then_some(salvaged)
     }
 }
 

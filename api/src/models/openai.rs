@@ -5,8 +5,8 @@
 //! `choices[0].message.content`, or its `reasoning_content` when that is empty.
 //!
 //! Invariants
-//! * The key goes to the configured address and nowhere else: redirects are not followed, and no
-//!   error names it.
+//! * The key goes to the configured address and nowhere else: redirects are not followed, no
+//!   proxy of the environment is used, and no error names it.
 //! * An answer has a bound in bytes and in time.
 
 use std::time::Duration;
@@ -83,6 +83,8 @@ impl OpenAi {
     pub fn new(endpoint: &Endpoint) -> Result<Self, EndpointError> {
         let client = Client::builder()
             .redirect(redirect::Policy::none())
+            // Else the environment could have the key sent to a proxy, in clear to http addresses.
+            .no_proxy()
             .connect_timeout(CONNECT_WITHIN)
             .timeout(endpoint.timeout)
             .user_agent("minutebook")

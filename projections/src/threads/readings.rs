@@ -18,6 +18,9 @@ use super::{
 };
 use crate::{ProjectionError, Rows};
 
+/// The adapter of a reading for which no model was asked.
+const NOBODY: &str = "none";
+
 impl Threads {
     pub(super) fn extract(
         &mut self,
@@ -47,6 +50,8 @@ impl Threads {
             ledger.last_extracted_msg_id = ledger.last_extracted_msg_id.max(event.message);
         }
         match (event.outcome, failed) {
+            // An erased message is none that could be read, and no failure.
+            (Outcome::Skipped, _) if event.adapter.as_str() == NOBODY => Ok(()),
             (Outcome::Skipped, Some(reason)) => {
                 ledger.skipped = ledger.skipped.saturating_add(u64::from(!was_skipped));
                 let seq = fact.seq;

@@ -16,6 +16,9 @@ use crate::{
     row::{self, Decoder},
 };
 
+/// How many more threads are looked at than are wanted: some are cancelled.
+const LOOKED_AT_TIMES: usize = 4;
+
 /// A thread's place in its room, from 0, in the order of opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(pub(crate) u32);
@@ -139,15 +142,25 @@ impl<'a> ThreadsView<'a> {
             .collect()
     }
 
-    /// The newest threads that are not cancelled, in the order of opening.
+    /// The newest threads that are not cancelled, in the order of opening; of the last
+    /// [`LOOKED_AT_TIMES`] times as many.
     pub fn newest_in_context(
         &self,
         room: RoomId,
         limit: usize,
     ) -> Result<Vec<ThreadRow>, ProjectionError> {
-        let mut rows = self.threads(room)?;
-        rows.retain(|row| row.thread.in_context().is_some());
-        Ok(rows.split_off(rows.len().saturating_sub(limit)))
+        let (from, to) = keys::threads(room);
+        let rows = self.rows.range(&from, &to, true, LOOKED_AT_TIMES * limit)?;
+        let mut decoder = Decoder::default();
+        let mut found = Vec::with_capacity(limit);
+        for (_, value) in &rows {
+            let row: ThreadRow = decoder.decode(value)?;
+            if found.len() < limit && row.thread.in_context().is_some() {
+                found.push(row);
+            }
+        }
+        found.reverse();
+        Ok(found)
     }
 
     /// A thread of a room.

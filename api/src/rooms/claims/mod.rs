@@ -97,6 +97,8 @@ async fn read<T: Send + 'static>(
     read: impl FnOnce(&App) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     if entries > SHORT_MAX {
+        // Until it is an answer, whose bytes are counted, it is held several times over.
+        let _turn = app.long_read().await?;
         app.blocking(read).await
     } else {
         read(app)

@@ -117,9 +117,11 @@ pub(super) async fn read_thread(State(app): State<Shared>, request: Request) -> 
 /// A thread with its whole ledger, as an answer.
 pub(super) fn whole(app: &App, found: &Found, status: StatusCode) -> Reply {
     let rows = ledger(app, found, Part::default())?;
-    let last = rows
-        .last()
-        .ok_or_else(|| ApiError::internal(&"a thread has no revision"))?;
+    let Some(last) = rows.last() else {
+        // The room was erased since its thread was found.
+        app.room(found.room.id)?;
+        return Err(ApiError::internal(&"a thread has no revision"));
+    };
     let needed = found.room.confirmations_needed;
     let thread = ThreadJson::new(&found.thread, last, needed).with_ledger(&rows, &found.thread);
     reply::json(status, &thread)
