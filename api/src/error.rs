@@ -141,6 +141,7 @@ codes! {
     SeqNotFound "seq_not_found" 404 false "The log does not reach this far"
     SignatureEnrolmentWrong "signature_enrolment_wrong" 409 false "The enrolment is not so"
     SignatureInvalid "signature_invalid" 400 false "The signature does not hold"
+    SignatureKeyForeign "signature_key_foreign" 403 false "Not a key of this agent's"
     SignatureMalformed "signature_malformed" 400 false "The signature is malformed"
     SignatureNotAllowed "signature_not_allowed" 400 false "This act carries no signature"
     SignatureOutsideWindow "signature_outside_window" 400 false "The signed time is not now"

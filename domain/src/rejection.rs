@@ -135,6 +135,8 @@ pub enum Rejection {
     SignaturePositionStale { current: u64 },
     #[error("the arbiter's acts carry no agent's signature")]
     SignatureNotAllowed,
+    #[error("this agent has enrolled keys; sign with one of them, or not at all")]
+    SignatureKeyForeign,
     #[error("the room knows its {max} signers; sign with a key used here before, or not at all")]
     SignersFull { max: usize },
 
@@ -295,6 +297,7 @@ impl Rejection {
         Self::SignaturePositionMisplaced => "signature_position_misplaced",
         Self::SignaturePositionStale { .. } => "signature_position_stale",
         Self::SignatureNotAllowed => "signature_not_allowed",
+        Self::SignatureKeyForeign => "signature_key_foreign",
         Self::SignersFull { .. } => "signers_full",
         Self::SignatureSurfaceUnknown => "signature_surface_unknown",
         Self::PublicKeyMalformed => "public_key_malformed",

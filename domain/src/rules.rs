@@ -178,6 +178,7 @@ fn room_facts(state: &State, fact: &Fact<'_>, event: &room::Event) -> Result<(),
             let signature = event.signature();
             let signed = signature.map(|signature| (signature.enrolled, &*signature.pubkey));
             enrolment(state.keys(), event.agent(), signed)?;
+            own_key(state.keys(), event.agent(), signed)?;
             return ledger_key(state.keys(), fact);
         }
         room::Event::Joined(_)
@@ -207,6 +208,22 @@ fn enrolment(
         return Err(Rejection::SignatureEnrolmentWrong { found });
     }
     Ok(())
+}
+
+/// Whether an agent that has enrolled keys signs an act of a ledger with one of them. Else a
+/// stranger could make two agents one by signing under both their names, and their confirmations
+/// would count once.
+fn own_key(
+    keys: &KeysState,
+    agent: Option<&AgentName>,
+    signed: Option<(bool, &str)>,
+) -> Result<(), Rejection> {
+    match (agent, signed) {
+        (Some(agent), Some((false, _))) if keys.agent_keys(agent).next().is_some() => {
+            Err(Rejection::SignatureKeyForeign)
+        }
+        (Some(_) | None, Some(_) | None) => Ok(()),
+    }
 }
 
 /// Whether a ledger entry, if this is one, was signed with the log's key of its time. Part of

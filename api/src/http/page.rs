@@ -10,8 +10,9 @@ use super::describe::METHODS;
 use crate::error::ErrorCode;
 
 /// The page's style.
-pub const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
-padding:0 1rem;color-scheme:light dark}code,pre{font:14px ui-monospace,monospace}\
+pub const STYLE: &str = ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;\
+max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\
+code,pre{font:14px ui-monospace,monospace}\
 section{border-top:1px solid #8886;padding:.5rem 0}h2{font-size:1rem;margin:.5rem 0}\
 h3{font-size:.9rem;margin:.5rem 0 0}td,th{text-align:left;vertical-align:top;\
 padding:.1rem 1rem .1rem 0}pre{overflow:auto;background:#8882;padding:.5rem}";
@@ -33,7 +34,8 @@ pub fn page(document: &Value) -> String {
     let mut out = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\"><title>Minutebook API</title>\
-         <style>{STYLE}</style><h1>Minutebook API</h1><p>{}</p>\
+         <style>{STYLE}</style><p><a href=\"/\">Minutebook</a></p><h1>Minutebook API</h1>\
+         <p>{}</p>\
          <p>For programs: <a href=\"/openapi.json\">openapi.json</a>. In the examples \
          <code>URL</code> is this server and <code>ROOM</code> a room's UUID; where a key is \
          needed, add <code>-H \"Authorization: Bearer $KEY\"</code>.</p>",

@@ -303,6 +303,12 @@ fn key_rows() -> Vec<Row> {
             [owner(open()), issue_one(Scope::Auditor)]
             => key(1, propose("alice"))
             => refused(Rejection::KeyLacksScope { needed: Scope::Agent });
+        "an agent with enrolled keys signs with one of them":
+            [owner(open()), owner(enrol("alice", 9))]
+            => service(ask_claim(signed_claim(claim("alice"), 7)))
+            => refused(Rejection::SignatureKeyForeign);
+        "or not at all":
+            [owner(open()), owner(enrol("alice", 9))] => service(propose("alice")) => accepted();
         "a record says whether the signing key was enrolled":
             [owner(open()), owner(enrol("alice", 7))] => enrolled(true) => accepted();
         "truly": [owner(open())] => enrolled(true) => wrong(true);
