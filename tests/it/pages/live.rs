@@ -67,7 +67,7 @@ fn a_room_created_on_the_page_shows_what_is_posted_as_it_is_posted() {
     assert!(browser.text("#m1 .place").contains(&format!("log {seq}")));
     browser.until_text("#spoken", "alice: Hello from Alice");
     browser.until("document.getElementById('empty').hidden");
-    browser.until_text("#voices", "never signed");
+    browser.until_text("#voices", "no signed message");
     // The verdict is about what was there; asked again, it is about all of it.
     browser.until_text("#verdict-when", "Newer events are not checked yet");
     browser.click("#verdict-again");

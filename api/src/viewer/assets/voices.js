@@ -56,7 +56,7 @@ function item(name, voice) {
     ),
   );
   const count = some(voice.said.size, "message");
-  const words = keys.length ? keys : [el("span", { class: "muted" }, "never signed")];
+  const words = keys.length ? keys : [el("span", { class: "muted" }, "no signed message")];
   return el(
     "li",
     {},
