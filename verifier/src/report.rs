@@ -204,13 +204,6 @@ impl Report {
             }
         }
     }
-
-    /// Whether what is wrong is only what readers are shown.
-    pub fn is_log_intact(&self) -> bool {
-        let refuting = |f: &&Finding| f.name.verdict() == Verdict::Refuted;
-        let mut refuting = self.findings.iter().filter(refuting);
-        refuting.all(|finding| finding.name == Code::ProjectionDiffers)
-    }
 }
 
 /// Something that was not shown.

@@ -27,6 +27,7 @@ mod start;
 mod stats;
 mod tiles;
 mod types;
+mod views;
 mod writer;
 
 pub use clock::{Clock, Entropy, SystemClock};

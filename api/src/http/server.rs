@@ -21,7 +21,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use minutebook_projections::SkillsView;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
@@ -32,7 +31,6 @@ use super::config::{ConfigError, HttpConfig};
 use super::{cors, descriptors, held, refusal::Refusal, stall::Stall};
 use crate::bundles::{Bundles, Sha};
 use crate::engine::Handle;
-use crate::generations::SpaceRows;
 use crate::policies::arbiter::{self, Arbiter};
 
 /// Largest head of a request, in bytes, and most that is buffered per direction.
@@ -52,10 +50,9 @@ fn open_bundles(config: &HttpConfig, engine: &Handle) -> Result<Option<Bundles>,
     let Some(dir) = &config.skills else {
         return Ok(None);
     };
-    let rows = SpaceRows::new(&**engine.reader(), engine.views().skills);
-    let view = SkillsView::new(&rows);
     let is_kept = |sha256: &Sha| {
-        let row = view.by_sha256(sha256).map_err(io::Error::other)?;
+        let row = engine.skills(|skills| skills.by_sha256(sha256));
+        let row = row.map_err(io::Error::other)?;
         Ok::<_, io::Error>(row.is_some())
     };
     let opened = Bundles::open(dir, is_kept).map_err(|error| ConfigError::Skills {

@@ -7,7 +7,6 @@ use minutebook_projections::{HistoryView, ProjectionError, RoomsView, SkillsView
 
 use super::app::App;
 use crate::error::{ApiError, ErrorCode};
-use crate::generations::SpaceRows;
 
 impl App {
     /// Reads the directory.
@@ -15,8 +14,7 @@ impl App {
         &self,
         read: impl FnOnce(RoomsView<'_>) -> Result<T, ProjectionError>,
     ) -> Result<T, ApiError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().rooms);
-        Ok(read(RoomsView::new(&rows))?)
+        Ok(self.engine.rooms(read)?)
     }
 
     /// Reads messages.
@@ -24,8 +22,7 @@ impl App {
         &self,
         read: impl FnOnce(HistoryView<'_>) -> Result<T, ProjectionError>,
     ) -> Result<T, ApiError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().history);
-        Ok(read(HistoryView::new(&rows))?)
+        Ok(self.engine.history(read)?)
     }
 
     /// Reads shared skills.
@@ -33,8 +30,7 @@ impl App {
         &self,
         read: impl FnOnce(SkillsView<'_>) -> Result<T, ProjectionError>,
     ) -> Result<T, ApiError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().skills);
-        Ok(read(SkillsView::new(&rows))?)
+        Ok(self.engine.skills(read)?)
     }
 
     /// The `n` of a room's first message that is not before some place in the log or the room, by
@@ -60,9 +56,7 @@ impl App {
         &self,
         read: impl FnOnce(ThreadsView<'_>) -> Result<T, ProjectionError>,
     ) -> Result<T, ApiError> {
-        let log = self.engine.reader().pinned();
-        let rows = SpaceRows::new(&*log, self.engine.views().threads);
-        Ok(read(ThreadsView::new(&rows))?)
+        Ok(self.engine.threads(read)?)
     }
 
     /// A room, for a caller who has its id.

@@ -88,7 +88,7 @@ impl Threads {
             else {
                 continue;
             };
-            let Some(thread) = self.thread(rows, id, *claim)? else {
+            let Some((_, thread)) = self.thread(rows, id, *claim)? else {
                 continue;
             };
             let is_its_own = *thread.thread.opener() == Author::Arbiter;
@@ -119,8 +119,7 @@ impl Threads {
     ) -> Result<(), ProjectionError> {
         self.touch(rows, fact, id)?.ledger.discrepancies = event.id;
         if let Some(claim) = event.claim
-            && let Some(mut thread) = self.thread(rows, id, claim)?
-            && let Some(place) = self.place(rows, id, claim)?
+            && let Some((place, mut thread)) = self.thread(rows, id, claim)?
         {
             thread.unresolved.push(event.id);
             self.pending.put_row(keys::thread(id, place), &thread)?;
@@ -155,17 +154,10 @@ impl Threads {
         id: RoomId,
         event: &ClaimOpened,
     ) -> Result<(), ProjectionError> {
-        if event.agent != Author::Arbiter {
-            return Ok(());
-        }
-        let made = MadeRow {
-            claim: Some(event.claim),
-            subject_key: Some(event.subject_key.as_str().to_owned()),
-            text: event.value.trimmed().to_owned(),
-            is_discrepancy: false,
-            seq: fact.seq,
-        };
-        self.remember(fact, id, event.source_msg_id, &made)
+        self.remember_if_its_own(fact, id, &event.agent, event.source_msg_id, || {
+            let key = Some(event.subject_key.as_str().to_owned());
+            act_on(event.claim, key, event.value.trimmed(), fact.seq)
+        })
     }
 
     /// Remembers a revision that the arbiter made.
@@ -175,17 +167,23 @@ impl Threads {
         id: RoomId,
         event: &ClaimRevised,
     ) -> Result<(), ProjectionError> {
-        if event.agent != Author::Arbiter {
-            return Ok(());
+        self.remember_if_its_own(fact, id, &event.agent, event.source_msg_id, || {
+            act_on(event.claim, None, event.value.trimmed(), fact.seq)
+        })
+    }
+
+    fn remember_if_its_own(
+        &mut self,
+        fact: &Fact<'_>,
+        id: RoomId,
+        author: &Author,
+        message: Option<u64>,
+        made: impl FnOnce() -> MadeRow,
+    ) -> Result<(), ProjectionError> {
+        match author {
+            Author::Arbiter => self.remember(fact, id, message, &made()),
+            Author::Agent(_) => Ok(()),
         }
-        let made = MadeRow {
-            claim: Some(event.claim),
-            subject_key: None,
-            text: event.value.trimmed().to_owned(),
-            is_discrepancy: false,
-            seq: fact.seq,
-        };
-        self.remember(fact, id, event.source_msg_id, &made)
     }
 
     fn remember(
@@ -204,15 +202,28 @@ impl Threads {
         }
     }
 
+    /// A thread and its place.
     fn thread(
         &self,
         rows: &dyn Rows,
         id: RoomId,
         claim: ClaimId,
-    ) -> Result<Option<ThreadRow>, ProjectionError> {
-        match self.place(rows, id, claim)? {
-            Some(place) => self.pending.get_row(rows, &keys::thread(id, place)),
-            None => Ok(None),
-        }
+    ) -> Result<Option<(u32, ThreadRow)>, ProjectionError> {
+        let Some(place) = self.place(rows, id, claim)? else {
+            return Ok(None);
+        };
+        let row = self.pending.get_row(rows, &keys::thread(id, place))?;
+        Ok(row.map(|row| (place, row)))
+    }
+}
+
+/// An opening or revision.
+fn act_on(claim: ClaimId, subject_key: Option<String>, value: &str, seq: u64) -> MadeRow {
+    MadeRow {
+        claim: Some(claim),
+        subject_key,
+        text: value.to_owned(),
+        is_discrepancy: false,
+        seq,
     }
 }

@@ -76,7 +76,14 @@ fn propose(here: &Here, room: &str, agent: &str) -> String {
     answer["id"].as_str().unwrap().to_owned()
 }
 
-fn revise(here: &Here, room: &str, thread: &str, agent: &str, kind: &str, value: &str) -> u16 {
+pub(super) fn revise(
+    here: &Here,
+    room: &str,
+    thread: &str,
+    agent: &str,
+    kind: &str,
+    value: &str,
+) -> u16 {
     let body = json!({"agent_id": agent, "kind": kind, "value": value}).to_string();
     let path = format!("/api/rooms/{room}/claims/{thread}/revisions");
     here.json("POST", &path, &body).status

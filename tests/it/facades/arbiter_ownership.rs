@@ -3,7 +3,7 @@
 use minutebook_tests::model::Reply;
 use serde_json::{Value, json};
 
-use super::arbiter::{claim, context, is_clean, refresh, started};
+use super::arbiter::{claim, context, is_clean, refresh, revise, started};
 use super::here::Here;
 
 fn patterns() -> Here {
@@ -44,9 +44,7 @@ fn what_was_agreed_since_is_no_discrepancy_of_an_older_message() {
         .unwrap()
         .to_owned();
     for agent in ["bob", "carol"] {
-        let body = json!({"agent_id": agent, "kind": "confirm", "value": "$8"}).to_string();
-        let path = format!("/api/rooms/{room}/claims/{thread}/revisions");
-        assert_eq!(here.json("POST", &path, &body).status, 201);
+        assert_eq!(revise(&here, &room, &thread, agent, "confirm", "$8"), 201);
     }
     let again = refresh(&here, &room, "?full=true");
     assert_eq!(

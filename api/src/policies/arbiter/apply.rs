@@ -9,7 +9,7 @@ use minutebook_domain::room::claims::{
     RevisionKind, Status, SubjectKey,
 };
 use minutebook_projections::ProjectionError;
-use minutebook_projections::threads::MadeRow;
+use minutebook_projections::threads::{MadeRow, Place, ThreadRow};
 
 use super::{Arbiter, Run, RunError};
 use crate::engine::Idempotency;
@@ -25,7 +25,9 @@ impl Arbiter {
     ) -> Result<(), RunError> {
         for (place, proposal) in reading.proposals.iter().enumerate() {
             // Anew each time: one proposal may be what another one is about.
-            let made = self.threads(|threads| threads.made_from(room, reading.message))?;
+            let made = self
+                .engine
+                .threads(|threads| threads.made_from(room, reading.message))?;
             let made = Made { rows: &made, seq };
             let Some(command) = self.command(room, reading.message, proposal, made)? else {
                 continue;
@@ -106,7 +108,10 @@ impl Arbiter {
                     source_msg_id,
                 };
                 let is_overtaken = match claim {
-                    Some(claim) => self.is_overtaken(room, *claim, message)?,
+                    Some(claim) => match self.engine.threads(|t| t.thread(room, *claim))? {
+                        Some(found) => self.is_overtaken(room, &found, message)?,
+                        None => true,
+                    },
                     None => false,
                 };
                 let may = !is_made && !is_overtaken;
@@ -119,24 +124,28 @@ impl Arbiter {
     /// word on whose the thread is; that only the agent whose message began it may have the
     /// arbiter move it is the arbiter's own rule.
     fn may_revise(&self, room: RoomId, revise: &ReviseClaim) -> Result<bool, ProjectionError> {
-        let found = self.threads(|threads| threads.thread(room, revise.claim))?;
-        let (Some((place, row)), Some(message)) = (found, revise.source_msg_id) else {
+        let found = self
+            .engine
+            .threads(|threads| threads.thread(room, revise.claim))?;
+        let (Some(found), Some(message)) = (found, revise.source_msg_id) else {
             return Ok(false);
         };
-        let thread = &row.thread;
+        let (place, thread) = (found.0, &found.1.thread);
         let moves = match revise.kind {
             RevisionKind::Update => thread.value() != revise.value.trimmed(),
             RevisionKind::Retract => true,
             RevisionKind::Confirm | RevisionKind::Contradict => false,
         };
         let is_own = *thread.opener() == Author::Arbiter && thread.status() != Status::Cancelled;
-        if !is_own || !moves || self.is_overtaken(room, revise.claim, message)? {
+        if !is_own || !moves || self.is_overtaken(room, &found, message)? {
             return Ok(false);
         }
-        let opening = self.threads(|threads| threads.revisions(room, place, 0, 1))?;
+        let opening = self
+            .engine
+            .threads(|threads| threads.revisions(room, place, 0, 1))?;
         let began = opening.first().and_then(|entry| entry.source_msg_id);
         let said = |n: Option<u64>| match n {
-            Some(n) => self.history(|history| history.message(room, n)),
+            Some(n) => self.engine.history(|history| history.message(room, n)),
             None => Ok(None),
         };
         let (began, now) = (said(began)?, said(Some(message))?);
@@ -150,18 +159,18 @@ impl Arbiter {
     fn is_overtaken(
         &self,
         room: RoomId,
-        claim: ClaimId,
+        (place, row): &(Place, ThreadRow),
         message: u64,
     ) -> Result<bool, ProjectionError> {
-        let found = self.threads(|threads| threads.thread(room, claim))?;
-        let Some((place, row)) = found else {
-            return Ok(true);
-        };
-        let newest = self.threads(|threads| threads.last(room, place, &row))?;
+        let newest = self
+            .engine
+            .threads(|threads| threads.last(room, *place, row))?;
         if newest.author == Author::Arbiter.as_str() {
             return Ok(newest.source_msg_id.is_some_and(|source| source > message));
         }
-        let said = self.history(|history| history.message(room, message))?;
+        let said = self
+            .engine
+            .history(|history| history.message(room, message))?;
         Ok(said.is_none_or(|said| newest.seq > said.row.seq))
     }
 }

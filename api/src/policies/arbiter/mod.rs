@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use minutebook_domain::actor::Actor;
 use minutebook_domain::ids::RoomId;
 use minutebook_domain::{Command, Rejection, room::claims};
-use minutebook_projections::{HistoryView, ProjectionError, RoomsView, ThreadsView};
+use minutebook_projections::ProjectionError;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 
@@ -41,7 +41,6 @@ use self::doubt::Doubts;
 use self::models::Models;
 use self::worker::Waiting;
 use crate::engine::{Committed, Handle, Idempotency, Submission, SubmitError};
-use crate::generations::SpaceRows;
 use crate::models::openai::EndpointError;
 
 /// Calls of a model at a time.
@@ -127,12 +126,12 @@ impl Arbiter {
     async fn read_room(&self, room: RoomId, from: Option<u64>) -> Result<Run, RunError> {
         let until = Instant::now() + RUN_WITHIN;
         let mut run = Run::default();
-        let row = self.rooms(|rooms| rooms.room(room))?;
+        let row = self.engine.rooms(|rooms| rooms.room(room))?;
         let Some(row) = row.filter(|row| !row.is_closed) else {
             return Ok(run);
         };
         self.finish_newest(room, &mut run).await?;
-        let ledger = self.threads(|threads| threads.ledger(room))?;
+        let ledger = self.engine.threads(|threads| threads.ledger(room))?;
         let unread = ledger.last_extracted_msg_id + 1;
         let mut next = from.map_or(unread, |from| from.clamp(1, unread));
         let last = row
@@ -190,30 +189,6 @@ impl Arbiter {
             Err(SubmitError::Rejected(rejection)) => Ok(refused(room, &rejection)),
             Err(error) => Err(error),
         }
-    }
-
-    fn rooms<T>(
-        &self,
-        read: impl FnOnce(RoomsView<'_>) -> Result<T, ProjectionError>,
-    ) -> Result<T, ProjectionError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().rooms);
-        read(RoomsView::new(&rows))
-    }
-
-    fn history<T>(
-        &self,
-        read: impl FnOnce(HistoryView<'_>) -> Result<T, ProjectionError>,
-    ) -> Result<T, ProjectionError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().history);
-        read(HistoryView::new(&rows))
-    }
-
-    fn threads<T>(
-        &self,
-        read: impl FnOnce(ThreadsView<'_>) -> Result<T, ProjectionError>,
-    ) -> Result<T, ProjectionError> {
-        let rows = SpaceRows::new(&**self.engine.reader(), self.engine.views().threads);
-        read(ThreadsView::new(&rows))
     }
 }
 

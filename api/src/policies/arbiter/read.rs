@@ -48,15 +48,17 @@ impl Arbiter {
         if event.outcome == Outcome::Unavailable && self.is_known(room, &event)? {
             return Ok(());
         }
-        let command = claims::Command::ExtractContext(event.clone());
+        let command = claims::Command::ExtractContext(event);
         let Some(committed) = self.submit(room, command, None).await? else {
             // The room was closed or erased meanwhile: nothing in it is to be read any more.
             run.outage
                 .get_or_insert_with(|| "the room takes nothing".to_owned());
             return Ok(());
         };
-        if let Some(record) = committed.events.first() {
-            self.apply(room, record.seq, &event, run).await?;
+        for record in committed.events {
+            if let Some(event) = record.event.and_then(reading) {
+                self.apply(room, record.seq, &event, run).await?;
+            }
         }
         Ok(())
     }
@@ -95,7 +97,7 @@ impl Arbiter {
 
     /// Whether the record says so already.
     fn is_known(&self, room: RoomId, event: &ContextExtracted) -> Result<bool, RunError> {
-        let ledger = self.threads(|threads| threads.ledger(room))?;
+        let ledger = self.engine.threads(|threads| threads.ledger(room))?;
         let known = ledger
             .last_reading
             .is_some_and(|last| last.message == event.message);
@@ -107,8 +109,9 @@ impl Arbiter {
 
     /// What a model is told about a message; nothing of one that is erased.
     fn task(&self, room: RoomId, n: u64) -> Result<Option<Task>, ProjectionError> {
-        let said =
-            self.history(|history| history.before(room, n.checked_add(1), PRECEDING_MAX + 1))?;
+        let said = self
+            .engine
+            .history(|history| history.before(room, n.checked_add(1), PRECEDING_MAX + 1))?;
         let mut messages = said.messages;
         let Some(newest) = messages.pop().filter(|newest| newest.n == n) else {
             return Ok(None);
@@ -117,7 +120,9 @@ impl Arbiter {
             return Ok(None);
         }
         let preceding = messages.iter().filter(|said| !said.row.is_erased);
-        let threads = self.threads(|threads| threads.newest_in_context(room, THREADS_MAX))?;
+        let threads = self
+            .engine
+            .threads(|threads| threads.newest_in_context(room, THREADS_MAX))?;
         Ok(Some(Task {
             existing_threads: threads.iter().map(thread).collect(),
             preceding_messages: preceding.map(before).collect(),
@@ -126,13 +131,13 @@ impl Arbiter {
     }
 
     fn is_erased(&self, room: RoomId, n: u64) -> Result<bool, ProjectionError> {
-        let said = self.history(|history| history.message(room, n))?;
+        let said = self.engine.history(|history| history.message(room, n))?;
         Ok(said.is_none_or(|said| said.row.is_erased))
     }
 
     /// Asks again for what the newest reading proposed: a crash may have come in between.
     pub(super) async fn finish_newest(&self, room: RoomId, run: &mut Run) -> Result<(), RunError> {
-        let ledger = self.threads(|threads| threads.ledger(room))?;
+        let ledger = self.engine.threads(|threads| threads.ledger(room))?;
         let Some(reading) = ledger.last_reading else {
             return Ok(());
         };
@@ -147,12 +152,15 @@ impl Arbiter {
 
     fn event(&self, seq: u64) -> Result<Option<ContextExtracted>, RunError> {
         let event = crate::engine::event_at(&**self.engine.reader(), seq)?;
-        Ok(match event {
-            Some(Event::Room(room::Event::Claim(claims::Event::ContextExtracted(event)))) => {
-                Some(event)
-            }
-            Some(_) | None => None,
-        })
+        Ok(event.and_then(reading))
+    }
+}
+
+/// The reading, if this event is one.
+fn reading(event: Event) -> Option<ContextExtracted> {
+    match event {
+        Event::Room(room::Event::Claim(claims::Event::ContextExtracted(event))) => Some(event),
+        Event::Room(_) | Event::Keys(_) | Event::Skills(_) => None,
     }
 }
 

@@ -134,7 +134,7 @@ impl Arbiter {
     fn wake_all_behind(&self) -> Result<(), RunError> {
         let mut after = None;
         loop {
-            let page = self.rooms(|rooms| rooms.all(after, PAGE))?;
+            let page = self.engine.rooms(|rooms| rooms.all(after, PAGE))?;
             for room in page.iter().filter(|room| is_followed(room)) {
                 // First: what is posted from here on wakes it by itself.
                 self.follow(room.id);
@@ -152,8 +152,8 @@ impl Arbiter {
     }
 
     fn is_behind(&self, room: RoomId) -> Result<bool, ProjectionError> {
-        let ledger = self.threads(|threads| threads.ledger(room))?;
-        let Some(room) = self.rooms(|rooms| rooms.room(room))? else {
+        let ledger = self.engine.threads(|threads| threads.ledger(room))?;
+        let Some(room) = self.engine.rooms(|rooms| rooms.room(room))? else {
             return Ok(false);
         };
         // The newest reading may wait for what it proposed.
