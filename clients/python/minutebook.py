@@ -544,7 +544,7 @@ def message_surface(room_uuid, text, ts_iso, memory_root=None, agent_id=None, bo
 
 
 def revision_surface(room_uuid, claim, agent_id, kind, value, position=None, bound=False):
-    """The same of a revision; `position` is the revision that set the value the agent saw."""
+    """The same of a revision; `position` is the newest of the thread that the agent read."""
     if bound:
         return _bound("minutebook-revision-v2", room_uuid, claim, agent_id, position, kind, value)
     return f"{claim}|{kind}|{value}".encode("utf-8")
@@ -938,7 +938,8 @@ def revise(room, claim, kind, agent_id, value=None, source_msg_id=None, quote=No
     position = None
     if value is None or (signer and bound):
         thread = get_claim(room, claim)
-        position = thread.get("value_revision_id")
+        # The newest one: a signature holds once, also for whoever says the same again.
+        position = thread["last_revision"]["id"] if "value_revision_id" in thread else None
         if kind == "confirm" and value.strip() != thread["current_value"]:
             raise MinutebookError(f"not confirmed: the value is {thread['current_value']!r} now")
         value = thread["current_value"] if value is None else value
@@ -1123,7 +1124,12 @@ class _Chain:
             shown = self.threads[row["claim_id"]]["subject"]
             signed = opening_surface(self.room, agent, row.get("subject", shown), row["value"])
         else:
-            position = self.values.get(row["claim_id"], (None, None))[0]
+            position = row.get("position")
+            valued = self.values.get(row["claim_id"], (0, None))[0]
+            if bound and not (isinstance(position, int) and valued <= position < row["id"]):
+                self.find("invalid_agent_revision_signature", row,
+                          "the agent signed something else than the value there was")
+                return
             signed = revision_surface(
                 self.room, row["claim_id"], agent, row["kind"], row["value"], position, bound)
         held = verify_ed25519(row.get("pubkey_hex"), row.get("signature_hex"), signed)

@@ -155,7 +155,7 @@ pub enum Rejection {
     SignatureInvalid,
     #[error("the signed time is more than {max} seconds from the server's; sign again")]
     SignatureOutsideWindow { max: i64 },
-    #[error("this signature was used in this room before; sign again")]
+    #[error("this signature was used in this room before; sign again (a ledger: a newer position)")]
     SignatureReplayed,
     #[error("the record says enrolled={found}, but the key's enrolment says otherwise")]
     SignatureEnrolmentWrong { found: bool },

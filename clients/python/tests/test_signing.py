@@ -153,7 +153,7 @@ class Chain(unittest.TestCase):
                           **self.signed(padded, False))
         bound = minutebook.revision_surface(
             self.ROOM, self.CLAIM, "bob", "confirm", "May 21", 2, bound=True)
-        third = self.row(3, second["row_hash"], "confirm", "bob", "May 21",
+        third = self.row(3, second["row_hash"], "confirm", "bob", "May 21", position=2,
                          **self.signed(bound, True))
         thread = {"id": self.CLAIM, "subject": "Date", "subject_key": "date",
                   "current_value": "May 21", "status": "proposed", "revisions_count": 3,
@@ -191,6 +191,9 @@ class Chain(unittest.TestCase):
                 (0, "pubkey_hex", "ab" * 32, "invalid_agent_revision_signature"),
                 (0, "signature_hex", None, "invalid_agent_revision_signature"),
                 (0, "surface", minutebook.SURFACE_V1, "invalid_agent_revision_signature"),
+                (0, "position", None, "invalid_agent_revision_signature"),
+                (0, "position", 1, "invalid_agent_revision_signature"),
+                (0, "position", 3, "invalid_agent_revision_signature"),
                 (2, "signature_hex", "00" * 64, "invalid_agent_revision_signature")):
             ledger = self.ledger()
             ledger["revisions"][index][name] = value

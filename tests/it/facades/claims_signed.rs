@@ -179,6 +179,16 @@ fn a_bound_signature_names_what_was_read_and_nothing_else_fits_it() {
     );
     let fresh = revision_v2(&deal, &claim, ("carol", 2), ("confirm", "$8", 4));
     assert_eq!(deal.post(&path, &fresh).status, 201);
+    // Who thinks again and again signs what stands there by then.
+    let again = |kind, read| revision_v2(&deal, &claim, ("carol", 2), (kind, "$8", read));
+    assert_eq!(deal.post(&path, &again("contradict", 5)).status, 201);
+    let replayed = deal.post(&path, &fresh);
+    assert_eq!(
+        (replayed.status, &replayed.json()["code"]),
+        (409, &json!("signature_replayed"))
+    );
+    assert_eq!(deal.post(&path, &again("confirm", 6)).status, 201);
+    assert_eq!(deal.verify()["verdict"], "CLEAN");
 }
 
 #[test]

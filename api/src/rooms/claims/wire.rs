@@ -106,7 +106,8 @@ pub(super) struct NewRevisionBody {
     signature_hex: Option<String>,
     /// `roomcomm-v1` (default) or `minutebook-v2`. Ours.
     surface: Option<String>,
-    /// With `minutebook-v2`: the thread's `value_revision_id` that was read. Ours.
+    /// With `minutebook-v2`: the newest revision that was read, not older than the thread's
+    /// `value_revision_id`. Ours.
     position: Option<u64>,
 }
 

@@ -174,7 +174,7 @@ pub(super) fn contextual(
     }
     claims.check_thread_room()?;
     claims.check_entry_room()?;
-    claims.check_signature(&event.agent, event.signature.as_deref(), 0)?;
+    claims.check_signature(&event.agent, event.signature.as_deref(), &(0..=0))?;
     check_source(room, event.source_msg_id)?;
     claims.check_entry(&event.entry)
 }

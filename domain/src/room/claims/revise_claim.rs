@@ -210,8 +210,9 @@ pub(super) fn contextual(
     let thread = claims.thread(event.claim).ok_or(Rejection::ClaimNotFound)?;
     thread.may_revise(&event.agent, event.kind)?;
     claims.check_entry_room()?;
-    let current = thread.value_revision();
-    claims.check_signature(&event.agent, event.signature.as_deref(), current)?;
+    // Whoever read up to any of these saw the present value.
+    let read = thread.value_revision()..=claims.revisions();
+    claims.check_signature(&event.agent, event.signature.as_deref(), &read)?;
     check_source(room, event.source_msg_id)?;
     claims.check_entry(&event.entry)
 }

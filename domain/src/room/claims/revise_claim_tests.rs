@@ -209,6 +209,11 @@ fn signed_rows() -> Vec<Row> {
     let misplaced = || refused(Rejection::SignaturePositionMisplaced);
     let stale = |current| refused(Rejection::SignaturePositionStale { current });
     let updated = || [opened(), vec![service(update("alice", "$8"))]].concat();
+    let confirmed = || [opened(), vec![service(confirm("carol", "$8"))]].concat();
+    let reconsidered = || {
+        let contradicted = service(contradict("bob"));
+        [opened(), vec![signed("bob", V2, Some(1)), contradicted]].concat()
+    };
     let used = || [opened(), vec![signed("bob", V1, None)]].concat();
     let padded = || {
         let revision = revision("bob", Confirm, " $8");
@@ -229,9 +234,15 @@ fn signed_rows() -> Vec<Row> {
             updated() => signed("bob", V2, Some(1)) => stale(2);
         "the one there is": updated() => signed("bob", V2, Some(2)) => accepted();
         "not one to come": opened() => signed("bob", V2, Some(2)) => stale(1);
-        "confirmations do not move it":
-            [opened(), vec![service(confirm("carol", "$8"))]].concat()
-            => signed("bob", V2, Some(1)) => accepted();
+        "confirmations do not move it": confirmed() => signed("bob", V2, Some(1)) => accepted();
+        "but may have been read": confirmed() => signed("bob", V2, Some(2)) => accepted();
+        "so who confirmed and contradicted can confirm again":
+            reconsidered() => signed("bob", V2, Some(3)) => accepted();
+        "not with what was signed before":
+            reconsidered() => signed("bob", V2, Some(1)) => refused(Rejection::SignatureReplayed);
+        "an update is newer than what was read until then":
+            [reconsidered(), vec![service(update("alice", "$8"))]].concat()
+            => signed("bob", V2, Some(3)) => stale(4);
         "ours signs the agent": opened() => with(|c| c.agent = author("bobby")) => invalid();
         "the value": opened() => with(|c| c.value = value("$9")) => invalid();
         "the kind": opened() => with(|c| c.kind = Contradict) => invalid();

@@ -120,7 +120,8 @@ pub(super) fn contextual(
     }
     claims.check_handshake_room()?;
     let author = Author::Agent(event.agent.clone());
-    claims.check_signature(&author, event.signature.as_deref(), claims.revisions())?;
+    let newest = claims.revisions();
+    claims.check_signature(&author, event.signature.as_deref(), &(newest..=newest))?;
     let expected = next_id(Some(room));
     if event.id != expected {
         let found = event.id;

@@ -4,6 +4,7 @@
 //! used signatures are as many as the acts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::{
     Author, ClaimOpened, ClaimRevised, Entry, HandshakeMade, Principals, Thread,
@@ -136,13 +137,13 @@ impl Claims {
         self.revisions.saturating_add(1)
     }
 
-    /// Whether a signature may be used: not before, not by too many, and with what the signer
-    /// should have read.
+    /// Whether a signature may be used: not before, not by too many, and with one of the entries up
+    /// to which the signer should have read.
     pub(super) fn check_signature(
         &self,
         author: &Author,
         signature: Option<&LedgerSignature>,
-        current: u64,
+        read: &RangeInclusive<u64>,
     ) -> Result<(), Rejection> {
         let (Author::Agent(agent), Some(signature)) = (author, signature) else {
             return Ok(());
@@ -150,7 +151,8 @@ impl Claims {
         if self.used.contains(&digest(signature)) {
             return Err(Rejection::SignatureReplayed);
         }
-        if signature.position.is_some_and(|seen| seen != current) {
+        if signature.position.is_some_and(|seen| !read.contains(&seen)) {
+            let current = *read.end();
             return Err(Rejection::SignaturePositionStale { current });
         }
         self.principals.check(agent, signature)
