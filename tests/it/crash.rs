@@ -18,7 +18,8 @@ use uuid::Uuid;
 
 use crate::support;
 
-const ROOM: RoomId = RoomId::new(Uuid::from_u128(0x7002_cc19_fc28_4472_a4ca_8282_0612_8894));
+pub(crate) const ROOM: RoomId =
+    RoomId::new(Uuid::from_u128(0x7002_cc19_fc28_4472_a4ca_8282_0612_8894));
 const MESSAGES: u64 = 4;
 
 pub(crate) type Engine = Committer<FaultWriter<FjallWriter>>;
@@ -38,7 +39,7 @@ pub(crate) fn open(data: &Path, script: impl FnMut(Step) -> Fault + Send + 'stat
     .unwrap()
 }
 
-fn submission(key: &str, command: room::Command) -> Submission {
+pub(crate) fn submission(key: &str, command: room::Command) -> Submission {
     let mut request = [0; 16];
     request[..key.len()].copy_from_slice(key.as_bytes());
     Submission {
@@ -54,6 +55,10 @@ fn submission(key: &str, command: room::Command) -> Submission {
 }
 
 fn opening() -> room::Command {
+    opening_as(room::ProtocolMode::Standard)
+}
+
+pub(crate) fn opening_as(protocol_mode: room::ProtocolMode) -> room::Command {
     room::Command::Open(room::Opened {
         description: Description::parse("crashing").unwrap(),
         dialect: room::Dialect::Rooms,
@@ -61,7 +66,7 @@ fn opening() -> room::Command {
         confirmations_needed: None,
         message_limit: None,
         name: None,
-        protocol_mode: room::ProtocolMode::Standard,
+        protocol_mode,
     })
 }
 
@@ -69,7 +74,7 @@ fn message(n: u64) -> room::Command {
     message_of(&format!("message {n}"))
 }
 
-fn message_of(text: &str) -> room::Command {
+pub(crate) fn message_of(text: &str) -> room::Command {
     room::Command::PostMessage(room::PostMessage {
         agent: AgentName::parse("alice").unwrap(),
         kind: room::MessageKind::Chat,

@@ -11,6 +11,7 @@ mod here;
 
 mod arbiter;
 mod arbiter_bounds;
+mod arbiter_crash;
 mod arbiter_failures;
 mod arbiter_ownership;
 mod arbiter_premium;
