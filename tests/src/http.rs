@@ -1,10 +1,11 @@
 //! A small blocking HTTP/1.1 client that shows exactly what came over the wire.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use tokio::net::TcpSocket;
 
 /// Longest wait for any one read; a hang is a failure, not a pause.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,6 +54,26 @@ impl Connection {
     /// Connects.
     pub fn open(host: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(host).with_context(|| format!("connect to {host}"))?;
+        Self::over(stream, host)
+    }
+
+    /// Connects from another address of this machine.
+    pub fn open_from(from: IpAddr, host: SocketAddr) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
+        let connecting = async {
+            let socket = TcpSocket::new_v4()?;
+            socket.bind((from, 0).into())?;
+            socket.connect(host).await?.into_std()
+        };
+        let connected = runtime.block_on(connecting);
+        let stream = connected.with_context(|| format!("connect from {from} to {host}"))?;
+        stream.set_nonblocking(false)?;
+        Self::over(stream, host)
+    }
+
+    fn over(stream: TcpStream, host: SocketAddr) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok(Self {
@@ -94,14 +115,24 @@ impl Connection {
     /// Reads one answer.
     pub fn read_answer(&mut self, head_only: bool) -> Result<Answer> {
         let (status, headers) = self.read_head()?;
+        if head_only || status == 204 || status == 304 {
+            let body = Vec::new();
+            return Ok(Answer {
+                status,
+                headers,
+                body,
+            });
+        }
+        self.read_rest(status, headers)
+    }
+
+    /// Reads the body of an answer whose head has been read.
+    pub fn read_rest(&mut self, status: u16, headers: Vec<(String, String)>) -> Result<Answer> {
         let mut answer = Answer {
             status,
             headers,
             body: Vec::new(),
         };
-        if head_only || status == 204 || status == 304 {
-            return Ok(answer);
-        }
         if answer.header("transfer-encoding") == Some("chunked") {
             while let Some(chunk) = self.read_chunk()? {
                 answer.body.extend(chunk);

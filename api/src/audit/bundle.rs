@@ -7,13 +7,13 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use futures_util::stream;
 use minutebook_domain::keys::Scope;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 
 use super::may_read;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::Shared;
 use crate::http::held::{Share, answers_full, with_share};
+use crate::http::places::Place;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 use crate::http::views::no_room;
@@ -45,7 +45,7 @@ pub(super) async fn bundle(State(app): State<Shared>, request: Request) -> Reply
         None => caller.needs(Scope::Auditor)?,
         Some(id) => may_read(&app, &caller, id)?,
     }
-    let place = app.stream_permit()?;
+    let place = app.stream_place(&parts)?;
     let share = app.answers.take(BUNDLE_BYTES).ok_or_else(answers_full)?;
     let reader = Arc::clone(app.engine.reader());
     let turn = app.long_read().await?;
@@ -84,7 +84,7 @@ struct Exporting {
     export: Export,
     app: Shared,
     share: Arc<Share>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// The next chunk, read where it may block. The client's pace is the export's pace.

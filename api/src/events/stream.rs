@@ -13,7 +13,7 @@ use futures_util::stream;
 use minutebook_domain::ids::{KeyId, RoomId};
 use minutebook_domain::keys::{KeysState, Scope as KeyScope};
 use minutebook_eventlog::store::StoreError;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::frame;
@@ -22,6 +22,7 @@ use crate::auth::Caller;
 use crate::engine::{Follower, Published, Scope};
 use crate::error::ApiError;
 use crate::http::app::{App, Shared, stopped};
+use crate::http::places::Place;
 use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 
@@ -63,8 +64,8 @@ pub async fn events(State(app): State<Shared>, request: Request) -> Reply {
         caller.needs(KeyScope::Auditor)?;
         Scope::All
     };
-    let permit = app.stream_permit()?;
-    let feed = Feed::start(app, credential, scope, asked, permit).await?;
+    let place = app.stream_place(&parts)?;
+    let feed = Feed::start(app, credential, scope, asked, place).await?;
     let body = Body::from_stream(stream::unfold(feed, |mut feed| async move {
         let bytes = feed.next().await?;
         Some((Ok::<_, Infallible>(bytes), feed))
@@ -128,7 +129,7 @@ struct Feed {
     heartbeat: Interval,
     checkpoint: Interval,
     ended: bool,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// What a stream waits for.
@@ -145,7 +146,7 @@ impl Feed {
         credential: Option<Credential>,
         scope: Scope,
         asked: Asked,
-        permit: OwnedSemaphorePermit,
+        place: Place,
     ) -> Result<Self, ApiError> {
         let head = app.engine.reader().head()?.seq;
         let (after, is_ahead) = match asked {
@@ -175,7 +176,7 @@ impl Feed {
             heartbeat,
             checkpoint,
             ended: false,
-            _permit: permit,
+            _place: place,
         })
     }
 

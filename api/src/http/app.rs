@@ -18,6 +18,7 @@ use super::config::HttpConfig;
 use super::held::{Budget, answers_full};
 use super::limit::HourlyLimit;
 use super::metrics::HttpMetrics;
+use super::places::{Place, Places};
 use super::python;
 use super::query::decode;
 use crate::auth::Caller;
@@ -67,9 +68,9 @@ pub struct App {
     /// Turns for reads that take much memory until they are an answer.
     long_reads: Arc<Semaphore>,
     /// Places for event streams and exports.
-    pub streams: Arc<Semaphore>,
+    streams: Arc<Places>,
     /// Places for verifications, running and waiting.
-    pub verification_places: Arc<Semaphore>,
+    pub verification_places: Arc<Places>,
     /// The turn to run one.
     pub verification_turns: Arc<Semaphore>,
     /// The description of the API, made with the routes.
@@ -107,10 +108,8 @@ impl App {
             answers: Budget::new(config.bounds.answers_bytes_max),
             long_reads: Arc::new(Semaphore::new(LONG_READS_MAX)),
             stopping,
-            streams: Arc::new(Semaphore::new(config.bounds.streams_max)),
-            verification_places: Arc::new(Semaphore::new(
-                VERIFICATIONS_MAX + VERIFICATIONS_WAITING_MAX,
-            )),
+            streams: Places::new(config.bounds.streams_max),
+            verification_places: Places::new(VERIFICATIONS_MAX + VERIFICATIONS_WAITING_MAX),
             verification_turns: Arc::new(Semaphore::new(VERIFICATIONS_MAX)),
             documents: OnceLock::new(),
             config,
@@ -180,13 +179,11 @@ impl App {
     }
 
     /// A place for a long answer, or an error when all are taken.
-    pub fn stream_permit(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
-            ApiError::new(
-                ErrorCode::TooManyStreams,
-                "too many open streams, try again later",
-            )
-        })
+    pub fn stream_place(&self, parts: &Parts) -> Result<Place, ApiError> {
+        let place = self.streams.take(self.client(parts).addr);
+        let many = "too many open streams, or too many of your address: close some, or try again \
+                    later";
+        place.ok_or_else(|| ApiError::new(ErrorCode::TooManyStreams, many))
     }
 }
 

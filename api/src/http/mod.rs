@@ -23,6 +23,7 @@ pub mod limit;
 pub mod message;
 pub mod metrics;
 pub mod page;
+pub mod places;
 pub mod public_url;
 pub mod python;
 pub mod query;

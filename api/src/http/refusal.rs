@@ -60,7 +60,7 @@ impl<S> Refusal<S> {
     }
 
     fn refuse(&mut self, error: &ApiError) {
-        self.ours = Some(write(error));
+        self.ours = Some(written(error));
         self.linger = Some(Linger {
             bytes_left: LINGER_BYTES_MAX,
             deadline: None,
@@ -207,11 +207,14 @@ fn not_http_1() -> ApiError {
     ApiError::new(ErrorCode::InvalidRequest, detail)
 }
 
-fn write(error: &ApiError) -> Bytes {
+/// An error as a whole answer, after which the connection is closed.
+pub fn written(error: &ApiError) -> Bytes {
     let body = error.to_json();
     let status = StatusCode::from_u16(error.code.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let retry = error.retry_after;
+    let retry = retry.map_or_else(String::new, |seconds| format!("retry-after: {seconds}\r\n"));
     let mut answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n\
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n{retry}\
          content-length: {}\r\n\r\n",
         body.len()
     )

@@ -1,14 +1,14 @@
 //! The accept loop.
 //!
 //! Invariants
-//! * Connections are bounded in number, in header and body size, in the time a request may take to
-//!   arrive and in the time a write may wait.
+//! * Connections are bounded in number, all together and of one address, in header and body size,
+//!   in the time a request may take to arrive and in the time a write may wait.
 //! * What is held for clients, coming in or waiting to be read, is bounded for all together.
 //! * Stopping ends event streams with a closing event, lets requests finish, and gives up on the
 //!   rest after the drain limit.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use ipnet::IpNet;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
@@ -28,9 +29,12 @@ use tower::Service;
 
 use super::app::{App, Peer, Shared, stopped};
 use super::config::{ConfigError, HttpConfig};
-use super::{cors, descriptors, held, refusal::Refusal, stall::Stall};
+use super::places::{Place, Places};
+use super::refusal::{self, Refusal};
+use super::{cors, descriptors, held, stall::Stall};
 use crate::bundles::{Bundles, Sha};
 use crate::engine::Handle;
+use crate::error::{ApiError, ErrorCode};
 use crate::policies::arbiter::{self, Arbiter};
 
 /// Largest head of a request, in bytes, and most that is buffered per direction.
@@ -101,6 +105,7 @@ impl Server {
         let mut stopping = app.stopping.clone();
         let most = descriptors::connections(app.config.bounds.connections_max);
         let places = Arc::new(Semaphore::new(most));
+        let fair = Places::new(most);
         let mut connections = JoinSet::new();
         if let Some(arbiter) = &app.arbiter {
             let reading = arbiter::run_worker(Arc::clone(arbiter), app.stopping.clone());
@@ -116,12 +121,16 @@ impl Server {
                 continue;
             };
             while connections.try_join_next().is_some() {}
+            let Ok(own) = share(&app, &fair, peer) else {
+                refuse(stream);
+                continue;
+            };
             connections.spawn(connection(
                 Arc::clone(&app),
                 router.clone(),
                 stream,
                 peer,
-                place,
+                (place, own),
             ));
         }
         drop(listener);
@@ -155,12 +164,36 @@ async fn accept(
     }
 }
 
+/// A connection's place among those of its address. A trusted proxy stands for many.
+fn share(app: &App, fair: &Arc<Places>, peer: SocketAddr) -> Result<Option<Place>, TooMany> {
+    let peer = peer.ip().to_canonical();
+    let is_trusted = |net: &IpNet| net.contains(&peer);
+    if app.config.trusted_proxies.iter().any(is_trusted) {
+        return Ok(None);
+    }
+    fair.take(peer).map(Some).ok_or(TooMany)
+}
+
+/// An address has more connections than it may.
+struct TooMany;
+
+/// Says so, if the client takes it at once: who has too many connections is not waited for.
+fn refuse(stream: TcpStream) {
+    let many = "too many connections of your address: close some, or try again later";
+    let answer = refusal::written(&ApiError::new(ErrorCode::Busy, many));
+    // Past the runtime, which does not know yet that the new socket takes bytes.
+    let write = |mut stream: std::net::TcpStream| stream.write_all(&answer);
+    if let Err(error) = stream.into_std().and_then(write) {
+        tracing::debug!(%error, "a refusal was not taken");
+    }
+}
+
 async fn connection(
     app: Shared,
     router: Router,
     stream: TcpStream,
     peer: SocketAddr,
-    _place: OwnedSemaphorePermit,
+    _places: (OwnedSemaphorePermit, Option<Place>),
 ) {
     // An ack is one small segment and must not wait for the next.
     stream.set_nodelay(true).ok();

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::here::{Here, JSON, detail};
+use super::here::{Here, detail};
 
 /// One block of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -291,23 +291,6 @@ fn a_reader_that_stops_costs_the_others_nothing() {
         assert_eq!(reading.event().id, Some(seq.to_string()));
     }
     drop(stuck);
-}
-
-#[test]
-fn streams_are_bounded_in_number() {
-    let here = Here::with(|config| config.bounds.streams_max = 2);
-    let room = here.room();
-    let query = format!("?room_id={room}");
-    let open: Vec<Stream> = (0..2).map(|_| Stream::open(&here, &query, &[])).collect();
-    let refused = here.get(&format!("/api/events{query}"));
-    assert_eq!(
-        (refused.status, refused.json()["code"].as_str()),
-        (503, Some("too_many_streams"))
-    );
-    assert!(refused.header("retry-after").is_some());
-    drop(open);
-    // Everything else still answers.
-    assert_eq!(here.ask("GET", "/api/rooms", &[JSON], "").status, 200);
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod keys;
 mod manage;
 mod memory;
 mod messages;
+mod places;
 mod reads;
 mod repeats;
 mod rooms;

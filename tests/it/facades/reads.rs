@@ -1,9 +1,12 @@
 //! Long reads stay off the threads that serve everybody.
 
+use std::net::IpAddr;
 use std::sync::mpsc;
 
+use minutebook_tests::http::Connection;
+
 use super::gate::Gate;
-use super::here::Here;
+use super::here::{Here, JSON};
 
 /// Threads of the server that must stay free, see `Here`.
 const WORKERS: usize = 2;
@@ -57,15 +60,27 @@ fn one_verification_runs_a_few_wait_and_the_others_come_again() {
     gate.shut_for(usize::MAX);
     let (tell, told) = mpsc::channel();
     std::thread::scope(|scope| {
-        for _ in 0..7 {
+        let ask = |from: u8| {
             let (here, path, tell) = (&here, &path, tell.clone());
-            scope.spawn(move || tell.send(here.json("POST", path, "")).unwrap());
-        }
-        for _ in 0..2 {
-            let turned_away = told.recv().unwrap();
-            assert_eq!(turned_away.status, 503);
-            assert_eq!(turned_away.header("retry-after"), Some("5"));
-        }
+            scope.spawn(move || {
+                let from = IpAddr::from([127, 0, 0, from]);
+                let mut connection = Connection::open_from(from, here.addr()).unwrap();
+                let answer = connection.send("POST", path, &[JSON], None).unwrap();
+                tell.send(answer).unwrap();
+            });
+        };
+        let turned_away = |count| {
+            for _ in 0..count {
+                let turned_away = told.recv().unwrap();
+                assert_eq!(turned_away.status, 503);
+                assert_eq!(turned_away.header("retry-after"), Some("5"));
+            }
+        };
+        // One address has three of the five places, the last two are for others.
+        (0..5).for_each(|_| ask(1));
+        turned_away(2);
+        (2..=5).for_each(ask);
+        turned_away(2);
         assert_eq!(gate.wait_for(1), 1);
         gate.open();
         for _ in 0..5 {

@@ -5,6 +5,7 @@ mod acts;
 mod bundle;
 mod check;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use self::acts::Act;
 use self::check::Checked;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::app::{App, Shared, room_id, stopped};
+use crate::http::places::Place;
 use crate::http::reply::{self, Reply};
 
 /// How long a verification waits for its turn.
@@ -107,7 +109,7 @@ pub(super) async fn verify_room(State(app): State<Shared>, request: Request) -> 
         // Its row may be what was tampered with. The log says whether there is such a room.
         check::is_open(&app, id)?;
     }
-    let turn = turn(&app).await?;
+    let turn = turn(&app, app.client(&parts).addr).await?;
     let checked = app.blocking(move |app| {
         // Kept until the work is done, also when nobody waits for it any more.
         let _turn = turn;
@@ -118,17 +120,15 @@ pub(super) async fn verify_room(State(app): State<Shared>, request: Request) -> 
 
 /// A verification costs as much as the room is long, and anybody may ask for one: one runs, a few
 /// wait a little, the others come again.
-async fn turn(app: &Shared) -> Result<[OwnedSemaphorePermit; 2], ApiError> {
+async fn turn(app: &Shared, addr: IpAddr) -> Result<(Place, OwnedSemaphorePermit), ApiError> {
     let busy = "other rooms are being verified, try again in a moment";
     let busy = || ApiError::new(ErrorCode::Busy, busy).retry_after(RETRY_SECONDS);
-    let place = Arc::clone(&app.verification_places)
-        .try_acquire_owned()
-        .map_err(|_| busy())?;
+    let place = app.verification_places.take(addr).ok_or_else(busy)?;
     let turn = Arc::clone(&app.verification_turns).acquire_owned();
     let mut stopping = app.stopping.clone();
     tokio::select! {
         turn = timeout(TURN_WITHIN, turn) => match turn {
-            Ok(Ok(turn)) => Ok([place, turn]),
+            Ok(Ok(turn)) => Ok((place, turn)),
             Ok(Err(_)) | Err(_) => Err(busy()),
         },
         () = stopped(&mut stopping) => Err(ApiError::new(ErrorCode::Unavailable, STOPPING)),
