@@ -97,8 +97,6 @@ pub(crate) struct ServeArgs {
         value_name = "N"
     )]
     refreshes_per_hour: u32,
-    #[command(flatten)]
-    arbiter: ArbiterArgs,
     /// Messages a room opened over REST takes; 0 lifts the limit
     #[arg(
         long,
@@ -122,6 +120,9 @@ pub(crate) struct ServeArgs {
     /// Start although the head file is missing: events lost before this go unnoticed
     #[arg(long)]
     accept_missing_head: bool,
+    // Last, because what follows would stand under its heading.
+    #[command(flatten)]
+    arbiter: ArbiterArgs,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

@@ -54,7 +54,10 @@ pub enum RecoverError {
     #[error("the newest checkpoint does not fit the log: {0}")]
     Checkpoint(String),
     /// The key is not the one the log was signed with.
-    #[error("the arbiter key is {given}, but the log's current key is {expected}")]
+    #[error(
+        "the arbiter key is {given}, but the log's current key is {expected}; put the log's own \
+         key back (arbiter.key in its directory, or --arbiter-key FILE)"
+    )]
     WrongKey {
         /// vkey of the key file.
         given: String,

@@ -111,10 +111,11 @@ impl Shared {
 /// Says what fjall's error means for us.
 fn failure(error: fjall::Error) -> StoreError {
     use fjall::{Error, LsmError};
-    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
+    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     let damage = format!("the database says {error:?}");
     if let Error::Io(e) | Error::Storage(LsmError::Io(e)) = error {
-        if matches!(e.kind(), InvalidData | UnexpectedEof) {
+        // What the database looks for it has made: where it is missing, somebody took it away.
+        if matches!(e.kind(), InvalidData | NotFound | UnexpectedEof) {
             return StoreError::Damaged(damage);
         }
         return StoreError::Io(e.to_string());

@@ -104,6 +104,42 @@ fn what_every_database_has_is_missed_by_name() {
     refused(dir.path(), &path);
 }
 
+#[test]
+fn what_the_database_names_and_is_not_there_is_damage() {
+    let log = flushed();
+    let mut all = Vec::new();
+    files(&log.path().join("db/keyspaces"), &mut all);
+    let is_named = |path: &&PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap();
+        name == "current"
+            || path
+                .parent()
+                .is_some_and(|folder| folder.ends_with("tables"))
+    };
+    let mut tables = 0;
+    for path in all.iter().filter(is_named) {
+        let dir = copy(log.path());
+        let path = dir.path().join(path.strip_prefix(log.path()).unwrap());
+        let is_table = path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("tables"));
+        if is_table {
+            tables += 1;
+            fs::remove_file(&path).unwrap();
+        } else {
+            // The number of a version that is not there.
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[0] ^= 0x40;
+            fs::write(&path, bytes).unwrap();
+        }
+        let error = open_error(dir.path());
+        assert!(matches!(error, StoreError::Damaged(_)), "{path:?}: {error}");
+        let text = error.to_string();
+        assert!(text.contains(&dir.path().display().to_string()), "{text}");
+    }
+    assert!(tables > 0);
+}
+
 /// Everything below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
