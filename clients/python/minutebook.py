@@ -980,9 +980,16 @@ def list_handshakes(room):
     return _get(_api(room, "/handshakes"))
 
 
-def sealed_by(handshakes, context):
+def newest_value(context):
+    """The id of the revision that set the newest of the values in the context."""
+    return max([0] + [thread.get("value_revision_id") or 0 for thread in context["threads"]
+                      if thread["status"] != "cancelled"])
+
+
+def sealed_by(handshakes, context, newest=0):
     """The agents whose handshakes are about this context hash. Names that signed with one key,
-    whatever about, are one party and named once."""
+    whatever about, are one party and named once. A handshake that says how far its agent had read
+    does not count when that is before `newest`, see `newest_value`."""
     parent = {}
 
     def root(node):
@@ -993,10 +1000,12 @@ def sealed_by(handshakes, context):
     for shake in handshakes:
         if shake.get("pubkey_hex"):
             parent[root(("key", shake["pubkey_hex"]))] = root(("agent", shake["agent_id"]))
+    read = {shake["agent_id"]: shake.get("position") for shake in handshakes
+            if shake.get("context_hash") == context}
     parties = {}
-    for shake in handshakes:
-        if shake.get("context_hash") == context:
-            parties.setdefault(root(("agent", shake["agent_id"])), shake["agent_id"])
+    for agent, position in read.items():
+        if position is None or position >= newest:
+            parties.setdefault(root(("agent", agent)), agent)
     return sorted(parties.values())
 
 
@@ -1640,8 +1649,9 @@ def _cmd_show(args):
 
 def _cmd_handshakes(args):
     room = _room(args)
-    shakes, context = list_handshakes(room), get_context(room)["context_hash"]
-    agents = sealed_by(shakes, context)
+    shakes, current = list_handshakes(room), get_context(room)
+    context = current["context_hash"]
+    agents = sealed_by(shakes, context, newest_value(current))
     document = {"handshakes": shakes, "context_hash": context, "agreed_by": agents,
                 "sealed": len(agents) >= 2}
     lines = [_shake_line(shake) for shake in shakes]

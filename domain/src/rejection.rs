@@ -155,7 +155,10 @@ pub enum Rejection {
     SignatureInvalid,
     #[error("the signed time is more than {max} seconds from the server's; sign again")]
     SignatureOutsideWindow { max: i64 },
-    #[error("this signature was used in this room before; sign again (a ledger: a newer position)")]
+    #[error(
+        "this signature was used in this room before; sign again with a newer ts_iso or, over a \
+         thread, a newer position (minutebook-v2; roomcomm-v1 signs the same act the same way)"
+    )]
     SignatureReplayed,
     #[error("the record says enrolled={found}, but the key's enrolment says otherwise")]
     SignatureEnrolmentWrong { found: bool },

@@ -279,6 +279,19 @@ class Ledger(unittest.TestCase):
                                  shake("b", "k", "old")], "c"), ["a"])
         self.assertEqual(sealed([shake("a"), shake("b", context="old")], "c"), ["a"])
 
+    def test_who_said_how_far_it_had_read_seals_no_later_value(self):
+        def shake(agent, position=None):
+            return {"agent_id": agent, "position": position, "context_hash": "c"}
+        thread = {"value_revision_id": 3, "status": "agreed"}
+        other = {"value_revision_id": 9, "status": "cancelled"}
+        newest = minutebook.newest_value({"threads": [thread, other, {"status": "proposed"}]})
+        self.assertEqual(newest, 3)
+        self.assertEqual(minutebook.newest_value({"threads": []}), 0)
+        sealed = minutebook.sealed_by
+        self.assertEqual(sealed([shake("a", 1), shake("b", 3), shake("d")], "c", 3), ["b", "d"])
+        self.assertEqual(sealed([shake("a", 1), shake("a", 3)], "c", 3), ["a"])
+        self.assertEqual(sealed([shake("a"), shake("a", 1)], "c", 3), [])
+
 
 class Streams(unittest.TestCase):
     def events(self, text):

@@ -8,7 +8,8 @@ use minutebook_domain::{
     room::{
         self, Opened,
         claims::{
-            self, Author, ClaimOpened, ClaimRevised, HandshakeMade, Moved, Principals, Thread,
+            self, Author, ClaimOpened, ClaimRevised, HandshakeMade, Moved, Objection, Principals,
+            Thread,
         },
     },
     signature::LedgerSignature,
@@ -16,8 +17,8 @@ use minutebook_domain::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    DiscrepancyRow, HandshakeRow, LedgerRow, RevisionRow, ShookRow, SignerRow, ThreadRow, keys,
-    view,
+    DiscrepancyRow, HandshakeRow, LedgerRow, RevisionRow, ShookRow, SignerRow, ThreadRow,
+    UnresolvedRow, keys, view,
 };
 use crate::{Kind, Projection, ProjectionError, RowOp, Rows, overlay::Overlay};
 
@@ -239,16 +240,20 @@ impl Threads {
         row.confirmations = u32::try_from(confirmations).unwrap_or(u32::MAX);
         row.updated_at = fact.at;
         row.last_seq = fact.seq;
-        if moved.disputes() {
+        let mut resolved = settled(&mut row, moved, &room.principals);
+        if let (true, Author::Agent(by)) = (moved.disputes(), &event.agent) {
             room.ledger.discrepancies += 1;
             let number = room.ledger.discrepancies;
-            row.unresolved.push(number);
+            let (by, entry) = (by.clone(), event.entry.id);
+            resolved.extend(object(&mut row, number, Objection { by, entry }));
             let found = contradiction(fact, event, &row.thread, &agreed);
             self.pending
                 .put_row(keys::discrepancy(id, number), &found)?;
             self.pending.put(keys::unresolved(id, number), Vec::new());
         }
-        self.resolve(rows, id, moved, &mut row)?;
+        for number in resolved {
+            self.resolve(rows, id, number)?;
+        }
         self.pending.put_row(key, &row)?;
         self.remember_revision(fact, id, event)?;
         let revision = RevisionRow::of_revision(event, fact.seq, fact.at);
@@ -265,25 +270,13 @@ impl Threads {
         value.as_deref().map(view::place_of).transpose()
     }
 
-    /// Resolves a thread's discrepancies if this move does.
-    fn resolve(
-        &mut self,
-        rows: &dyn Rows,
-        id: RoomId,
-        moved: Moved,
-        row: &mut ThreadRow,
-    ) -> Result<(), ProjectionError> {
-        if !moved.resolves() {
-            return Ok(());
+    fn resolve(&mut self, rows: &dyn Rows, id: RoomId, number: u64) -> Result<(), ProjectionError> {
+        let key = keys::discrepancy(id, number);
+        if let Some(mut found) = self.pending.get_row::<DiscrepancyRow>(rows, &key)? {
+            found.is_resolved = true;
+            self.pending.put_row(key, &found)?;
         }
-        for number in row.unresolved.drain(..) {
-            let key = keys::discrepancy(id, number);
-            if let Some(mut found) = self.pending.get_row::<DiscrepancyRow>(rows, &key)? {
-                found.is_resolved = true;
-                self.pending.put_row(key, &found)?;
-            }
-            self.pending.delete(keys::unresolved(id, number));
-        }
+        self.pending.delete(keys::unresolved(id, number));
         Ok(())
     }
 
@@ -302,7 +295,8 @@ impl Threads {
         self.pending.put_row(keys::handshake(id, event.id), &row)?;
         let agent = event.agent.clone();
         let key = keys::shook(id, &event.context_hash, agent.as_str());
-        self.pending.put_row(key, &ShookRow { agent })
+        let position = event.signature.as_ref().and_then(|by| by.position);
+        self.pending.put_row(key, &ShookRow { agent, position })
     }
 
     fn erase(&mut self, rows: &dyn Rows, id: RoomId) -> Result<(), ProjectionError> {
@@ -310,6 +304,30 @@ impl Threads {
         let (from, to) = keys::room(id);
         self.pending.delete_range(rows, &from, &to)
     }
+}
+
+/// Takes out what a revision settles.
+fn settled(row: &mut ThreadRow, moved: Moved, principals: &Principals) -> Vec<u64> {
+    let thread = &row.thread;
+    let is_settled = |open: &mut UnresolvedRow| match &open.objection {
+        Some(objection) => thread.settles(objection, principals),
+        None => moved.resolves(),
+    };
+    let settled = row.unresolved.extract_if(.., is_settled);
+    settled.map(|open| open.number).collect()
+}
+
+/// Puts in an objection, and takes out what the same agent objected before.
+fn object(row: &mut ThreadRow, number: u64, objection: Objection) -> Vec<u64> {
+    let is_theirs = |open: &mut UnresolvedRow| {
+        let known = open.objection.as_ref();
+        known.is_some_and(|known| known.by == objection.by)
+    };
+    let before = row.unresolved.extract_if(.., is_theirs);
+    let before = before.map(|open| open.number).collect();
+    let objection = Some(objection);
+    row.unresolved.push(UnresolvedRow { number, objection });
+    before
 }
 
 /// What a contradiction of an agreed value leaves on the list.

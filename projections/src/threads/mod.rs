@@ -26,6 +26,7 @@ mod fold;
 pub(crate) mod keys;
 mod of_events;
 mod readings;
+mod sealed;
 mod view;
 
 pub use fold::Threads;
@@ -35,7 +36,7 @@ use minutebook_domain::{
     ids::ClaimId,
     room::{
         CONFIRMATIONS_NEEDED,
-        claims::{RevisionKind, Thread},
+        claims::{Objection, RevisionKind, Thread},
     },
     text::AgentName,
     time::Timestamp,
@@ -45,7 +46,7 @@ use crate::row::{part, row};
 
 /// Version of the rows: raise it with any change to a row, a key, the fold, or the rules' own
 /// [`Thread`], which is stored as it is.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 row! {
     row ledger, tag 1, version VERSION, inside [ReadingRow];
@@ -107,8 +108,18 @@ part! {
     }
 }
 
+part! {
+    /// A discrepancy of a thread that is not resolved.
+    pub struct UnresolvedRow {
+        /// Its number.
+        pub(crate) number: u64,
+        /// Whose objection it is; none of what the arbiter noted.
+        pub(crate) objection: Option<Objection>,
+    }
+}
+
 row! {
-    row thread, tag 2, version VERSION, inside [];
+    row thread, tag 2, version VERSION, inside [UnresolvedRow];
     /// A thread as it is now.
     pub struct ThreadRow {
         /// What the rules know of it.
@@ -122,7 +133,7 @@ row! {
         /// Seq of its newest revision.
         pub last_seq: u64,
         /// Its discrepancies that are not resolved.
-        pub(crate) unresolved: Vec<u64>,
+        pub(crate) unresolved: Vec<UnresolvedRow>,
     }
 }
 
@@ -191,7 +202,7 @@ row! {
         pub at: Timestamp,
         /// Seq of its event.
         pub seq: u64,
-        /// Whether the thread was agreed again, or cancelled.
+        /// Whether it is settled, or was contradicted anew by the same agent.
         pub is_resolved: bool,
     }
 }
@@ -219,6 +230,8 @@ row! {
     pub struct ShookRow {
         /// Who.
         pub(crate) agent: AgentName,
+        /// The newest entry it had read, if its newest handshake on this says so.
+        pub(crate) position: Option<u64>,
     }
 }
 

@@ -14,7 +14,8 @@ use minutebook_domain::{
 };
 
 use super::{
-    DiscrepancyRow, MadeRow, ReadingRow, SkippedRow, SuggestionRow, ThreadRow, Threads, keys,
+    DiscrepancyRow, MadeRow, ReadingRow, SkippedRow, SuggestionRow, ThreadRow, Threads,
+    UnresolvedRow, keys,
 };
 use crate::{ProjectionError, Rows};
 
@@ -121,7 +122,10 @@ impl Threads {
         if let Some(claim) = event.claim
             && let Some((place, mut thread)) = self.thread(rows, id, claim)?
         {
-            thread.unresolved.push(event.id);
+            thread.unresolved.push(UnresolvedRow {
+                number: event.id,
+                objection: None,
+            });
             self.pending.put_row(keys::thread(id, place), &thread)?;
         }
         let description = event.description.as_str().to_owned();

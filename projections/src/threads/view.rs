@@ -7,8 +7,8 @@ use minutebook_domain::{
 };
 
 use super::{
-    DiscrepancyRow, HandshakeRow, LedgerRow, MadeRow, RevisionRow, ShookRow, SignerRow, SkippedRow,
-    SuggestionRow, ThreadRow, keys,
+    DiscrepancyRow, HandshakeRow, LedgerRow, MadeRow, RevisionRow, SignerRow, SkippedRow,
+    SuggestionRow, ThreadRow, keys, sealed::is_sealed,
 };
 use crate::{
     ProjectionError, Rows,
@@ -112,7 +112,7 @@ impl<'a> ThreadsView<'a> {
         let ledger = self.ledger(room)?;
         let rows = self.threads(room)?;
         let context_hash = hash_of(&rows);
-        let is_sealed = self.is_sealed(room, &context_hash)?;
+        let is_sealed = is_sealed(self.rows, room, &context_hash, &rows)?;
         let discrepancies = self.unresolved(room)?;
         let mut threads = Vec::with_capacity(rows.len());
         for (place, row) in (0..).map(Place).zip(rows) {
@@ -319,25 +319,6 @@ impl<'a> ThreadsView<'a> {
                 Ok(Skipped { message, row })
             })
             .collect()
-    }
-
-    /// Whether two different principals shook hands on this context.
-    fn is_sealed(&self, room: RoomId, context_hash: &str) -> Result<bool, ProjectionError> {
-        let (from, to) = keys::all_who_shook(room, context_hash);
-        let mut agents = Vec::new();
-        each_row(self.rows, &from, &to, |_, value| {
-            agents.push(row::decode::<ShookRow>(&value)?.agent);
-            Ok(())
-        })?;
-        let Some((first, others)) = agents.split_first() else {
-            return Ok(false);
-        };
-        if others.is_empty() {
-            return Ok(false);
-        }
-        let principals = principals(self.rows, room)?;
-        let first = principals.of(first);
-        Ok(others.iter().any(|other| principals.of(other) != first))
     }
 }
 

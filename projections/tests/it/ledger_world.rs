@@ -125,6 +125,31 @@ impl World {
             id: *id,
             signature: signature(key, 1_000_000 + *id),
         };
+        self.push_handshake(room, made);
+    }
+
+    /// Shakes hands, having read up to this entry.
+    pub(crate) fn shake_hands_at(
+        &mut self,
+        room: usize,
+        agent: &str,
+        hash: &str,
+        (key, read): (u8, u64),
+    ) {
+        let (_, _, id) = &mut self.rooms[room].ledger;
+        *id += 1;
+        let mut signature = signature(Some(key), 2_000_000 + *id).unwrap();
+        signature.position = Some(read);
+        let made = HandshakeMade {
+            agent: AgentName::parse(agent).unwrap(),
+            context_hash: hash.to_owned(),
+            id: *id,
+            signature: Some(signature),
+        };
+        self.push_handshake(room, made);
+    }
+
+    fn push_handshake(&mut self, room: usize, made: HandshakeMade) {
         let event = room::Event::Claim(claims::Event::HandshakeMade(made));
         self.push(room, EventKind::HandshakeMade, event);
     }

@@ -102,9 +102,67 @@ fn discrepancies_are_listed_newest_first_while_unresolved() {
             .collect()
     };
     let [one, other] = [1, 2].map(|id: u64| (id, claim_id(0, 2 - id as usize).to_string()));
-    assert_eq!(unresolved(&world), [other, one.clone()]);
+    assert_eq!(unresolved(&world), [other.clone(), one.clone()]);
+    // The others cannot agree an objection away; its own agent can give it up.
     world.revise(0, 0, "dan", CONFIRM, "$8", None);
+    assert_eq!(unresolved(&world), [other.clone(), one.clone()]);
+    world.revise(0, 0, "cid", CONFIRM, "$8", None);
+    assert_eq!(unresolved(&world), std::slice::from_ref(&one));
+    // Agreement on another value leaves nothing of it, a value that is only proposed does.
+    world.revise(0, 1, "ann", RevisionKind::Update, "$9", None);
     assert_eq!(unresolved(&world), [one]);
+    world.revise(0, 1, "bob", CONFIRM, "$9", None);
+    assert!(unresolved(&world).is_empty());
+}
+
+#[test]
+fn an_agent_objects_once_to_one_thread() {
+    let mut world = World::new();
+    world.open_needing(true, None, Some(1));
+    world.open_claim(0, "ann", "price", "$8", None);
+    let unresolved = |world: &World| -> Vec<u64> {
+        let rows = rows(world);
+        let found = ThreadsView::new(&rows).unresolved(room_id(0)).unwrap();
+        found.iter().map(|one| one.id).collect()
+    };
+    for _ in 0..3 {
+        world.revise(0, 0, "bob", CONFIRM, "$8", None);
+        world.revise(0, 0, "cid", CONTRADICT, "$8", None);
+    }
+    assert_eq!(unresolved(&world), [3]);
+    world.revise(0, 0, "bob", CONFIRM, "$8", None);
+    world.revise(0, 0, "dan", CONTRADICT, "$8", None);
+    assert_eq!(unresolved(&world), [4, 3]);
+    world.revise(0, 0, "ann", RevisionKind::Retract, "$8", None);
+    assert!(unresolved(&world).is_empty());
+}
+
+#[test]
+fn who_said_how_far_it_had_read_seals_no_later_value() {
+    let mut world = one_thread();
+    let hash = |world: &World| {
+        let rows = rows(world);
+        ThreadsView::new(&rows).context_hash(room_id(0)).unwrap()
+    };
+    let sealed = |world: &World| {
+        let rows = rows(world);
+        let context = ThreadsView::new(&rows).context(room_id(0)).unwrap();
+        context.is_sealed
+    };
+    let first = hash(&world);
+    world.shake_hands_at(0, "ann", &first, (1, 1));
+    world.shake_hands_at(0, "bob", &first, (2, 1));
+    assert!(sealed(&world));
+    for value in ["$9", "$8"] {
+        world.revise(0, 0, "ann", RevisionKind::Update, value, None);
+        assert!(!sealed(&world), "{value}");
+    }
+    assert_eq!(hash(&world), first);
+    // One that does not say so counts for the hash, and a new one for what is read now.
+    world.shake_hands_on(0, "cid", &first, None);
+    assert!(!sealed(&world));
+    world.shake_hands_at(0, "bob", &first, (2, 3));
+    assert!(sealed(&world));
 }
 
 #[test]

@@ -238,6 +238,8 @@ fn contradicting_what_is_agreed_records_a_discrepancy_until_it_is_agreed_again()
         status(&deal.revise(&claim, "eve", "confirm", "$8")),
         "agreed"
     );
+    assert_eq!(ids(deal.context()), [2, 1], "dan still objects");
+    deal.revise(&claim, "dan", "confirm", "$8");
     assert_eq!(ids(deal.context()), [2]);
     deal.revise(&other, "alice", "retract", "May");
     assert_eq!(ids(deal.context()), [0; 0]);

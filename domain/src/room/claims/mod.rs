@@ -37,7 +37,7 @@ pub use revise_claim::{ClaimRevised, ReviseClaim, RevisionKind};
 pub use shake_hands::{HandshakeMade, ShakeHands};
 pub use state::Claims;
 pub use subject_key::SubjectKey;
-pub use threads::{Moved, Status, Thread};
+pub use threads::{Moved, Objection, Status, Thread};
 
 use super::{RoomState, state as room_state};
 use crate::{
