@@ -11,6 +11,7 @@ pub(crate) fn rows() -> Vec<Row> {
         arbiter_rows(),
         record_rows(),
         signed_rows(),
+        position_rows(),
         erased_rows(),
     ]
     .into_iter()
@@ -210,10 +211,6 @@ fn signed_rows() -> Vec<Row> {
     let stale = |current| refused(Rejection::SignaturePositionStale { current });
     let updated = || [opened(), vec![service(update("alice", "$8"))]].concat();
     let confirmed = || [opened(), vec![service(confirm("carol", "$8"))]].concat();
-    let reconsidered = || {
-        let contradicted = service(contradict("bob"));
-        [opened(), vec![signed("bob", V2, Some(1)), contradicted]].concat()
-    };
     let used = || [opened(), vec![signed("bob", V1, None)]].concat();
     let padded = || {
         let revision = revision("bob", Confirm, " $8");
@@ -235,14 +232,6 @@ fn signed_rows() -> Vec<Row> {
         "the one there is": updated() => signed("bob", V2, Some(2)) => accepted();
         "not one to come": opened() => signed("bob", V2, Some(2)) => stale(1);
         "confirmations do not move it": confirmed() => signed("bob", V2, Some(1)) => accepted();
-        "but may have been read": confirmed() => signed("bob", V2, Some(2)) => accepted();
-        "so who confirmed and contradicted can confirm again":
-            reconsidered() => signed("bob", V2, Some(3)) => accepted();
-        "not with what was signed before":
-            reconsidered() => signed("bob", V2, Some(1)) => refused(Rejection::SignatureReplayed);
-        "an update is newer than what was read until then":
-            [reconsidered(), vec![service(update("alice", "$8"))]].concat()
-            => signed("bob", V2, Some(3)) => stale(4);
         "ours signs the agent": opened() => with(|c| c.agent = author("bobby")) => invalid();
         "the value": opened() => with(|c| c.value = value("$9")) => invalid();
         "the kind": opened() => with(|c| c.kind = Contradict) => invalid();
@@ -264,6 +253,26 @@ fn signed_rows() -> Vec<Row> {
                 revision("bob", Update, "$8"), 7, V2, Some(9),
             )))
             => refused(Rejection::ClaimNotOwned { owner: author("alice"), what: "update" });
+    }
+}
+
+fn position_rows() -> Vec<Row> {
+    let confirm_at = |read| {
+        let revision = revision("bob", Confirm, "$8");
+        service(ask_revision(signed_revision(revision, 7, V2, Some(read))))
+    };
+    let confirmed = || [opened(), vec![service(confirm("carol", "$8"))]].concat();
+    let reconsidered = || [opened(), vec![confirm_at(1), service(contradict("bob"))]].concat();
+    rows! {
+        "what did not change the value may have been read":
+            confirmed() => confirm_at(2) => accepted();
+        "so who confirmed and contradicted can confirm again":
+            reconsidered() => confirm_at(3) => accepted();
+        "not with what was signed before":
+            reconsidered() => confirm_at(1) => refused(Rejection::SignatureReplayed);
+        "an update is newer than what was read until then":
+            [reconsidered(), vec![service(update("alice", "$8"))]].concat()
+            => confirm_at(3) => refused(Rejection::SignaturePositionStale { current: 4 });
     }
 }
 
