@@ -19,6 +19,8 @@ pub(super) struct ListedJson<'a> {
     agent_count: u64,
     protocol_mode: &'static str,
     confirmations_needed: u8,
+    /// Whether it takes nothing any more.
+    is_closed: bool,
 }
 
 impl<'a> ListedJson<'a> {
@@ -34,6 +36,7 @@ impl<'a> ListedJson<'a> {
             agent_count: row.agent_count,
             protocol_mode: mode_name(row.mode),
             confirmations_needed: row.confirmations_needed,
+            is_closed: row.is_closed,
         }
     }
 }

@@ -222,13 +222,12 @@ pub(super) fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
+/// What the peer says of an empty text.
+pub(super) const AT_LEAST_ONE: &str = "String should have at least 1 character";
+
 /// An agent's name from a field: stripped, then the rules' own checks.
 pub(super) fn agent_name(field: &'static str, text: &str) -> Result<AgentName, ApiError> {
     let text = python::strip(text);
-    if text.is_empty() {
-        let problem = "String should have at least 1 character";
-        return Err(Invalid::field(field, problem).into());
-    }
     AgentName::parse(text).map_err(|rejection| bad_field(field, &rejection))
 }
 

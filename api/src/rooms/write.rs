@@ -8,7 +8,7 @@ use minutebook_domain::limits::REASON_CHARS_MAX;
 use minutebook_domain::text::Reason;
 use minutebook_domain::{Command, Rejection};
 
-use super::wire::{self, DoneJson};
+use super::wire::{self, AT_LEAST_ONE, DoneJson};
 use crate::auth::Caller;
 use crate::engine::{Committed, CommittedEvent, Idempotency, Submission, SubmitError, Target};
 use crate::error::{ApiError, ErrorCode};
@@ -168,8 +168,12 @@ fn failed(error: SubmitError) -> ApiError {
     }
 }
 
-/// The error about a field whose value the rules refuse.
+/// The error about a field whose value the rules refuse. What is only white space is as empty as
+/// nothing, in the same words.
 pub(super) fn bad_field(field: &'static str, rejection: &Rejection) -> ApiError {
+    if matches!(rejection, Rejection::TextEmpty { .. }) {
+        return Invalid::field(field, AT_LEAST_ONE).into();
+    }
     ApiError::new(ErrorCode::from(rejection), format!("{field}: {rejection}"))
 }
 

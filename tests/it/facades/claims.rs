@@ -239,7 +239,7 @@ fn an_opening_is_judged_with_the_peers_texts_in_the_order_of_its_fields() {
             (
                 with("subject", "  ".into()),
                 400,
-                "subject: subject is empty",
+                "subject: String should have at least 1 character",
             ),
         ],
     );

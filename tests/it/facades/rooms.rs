@@ -36,7 +36,8 @@ fn a_room_is_opened_listed_and_shown_as_the_peer_does() {
         format!(r#"{{"rooms":[{{"uuid":"<uuid>","url":"http://{addr}/<uuid>","#)
             + r#""description":"Négociation 🧱","created_at":"<seconds>","#
             + r#""last_activity_at":"<seconds>","message_count":1,"agent_count":1,"#
-            + r#""protocol_mode":"standard","confirmations_needed":2}],"total":1}"#
+            + r#""protocol_mode":"standard","confirmations_needed":2,"is_closed":false}],"#
+            + r#""total":1}"#
     );
 }
 

@@ -98,6 +98,13 @@ fn bodies_and_heads_over_the_limit_are_refused() {
     let answer = here.json("POST", &path, &big);
     let text = "Request body is larger than 1048576 bytes";
     assert_eq!((answer.status, detail(&answer).as_str()), (413, text));
+    // Whoever sends to the end before it reads is told as well, and its connection still works.
+    let mut sending = here.connect();
+    for _ in 0..3 {
+        let body = vec![b'x'; 6 << 20];
+        let told = sending.send("POST", &path, &[JSON], Some(&body)).unwrap();
+        assert_eq!((told.status, detail(&told).as_str()), (413, text));
+    }
     let mut chunked = here.connect();
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
