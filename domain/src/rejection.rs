@@ -141,7 +141,10 @@ pub enum Rejection {
     SignersFull { max: usize },
 
     // Message signatures.
-    #[error("signature surface is not known for this act; use minutebook-v2 or roomcomm-v1")]
+    #[error(
+        "signature surface is not known for this act; use minutebook-v2, or roomcomm-v1 where no \
+         thread is opened"
+    )]
     SignatureSurfaceUnknown,
     #[error("public key is not 64 lower-case hex digits of an Ed25519 key")]
     PublicKeyMalformed,

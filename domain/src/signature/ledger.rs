@@ -151,10 +151,12 @@ impl LedgerAct<'_> {
         }
     }
 
-    /// What a signature over it fails to fit, in the peer's words.
+    /// What a signature over it fails to fit, in the peer's words where it has any.
     fn covers(&self) -> &'static str {
         match self {
-            Self::Opening { .. } => "the opening's canonical bytes",
+            Self::Opening { .. } => {
+                "the opening's minutebook-v2 bytes, the only ones it is signed with"
+            }
             Self::Revision { .. } => "revision canonical bytes",
             Self::Handshake { .. } => "context_hash",
         }

@@ -215,6 +215,26 @@ fn openings_and_handshakes_are_signed_with_the_bound_surface() {
         (answer.status, &answer.json()["code"]),
         (400, &json!("signature_surface_unknown"))
     );
+    assert!(
+        detail(&answer).contains("use minutebook-v2"),
+        "{}",
+        answer.text()
+    );
+    // Signed the seed's way for want of a better one: the answer names the better one.
+    let claim = thread["id"].as_str().unwrap();
+    let unframed = sign(1, format!("{claim}|propose|$8 ").as_bytes());
+    open.as_object_mut().unwrap().remove("surface");
+    open["signature_hex"] = unframed.into();
+    let answer = deal.post("/claims", &open);
+    assert_eq!(
+        (answer.status, &answer.json()["code"]),
+        (400, &json!("ledger_signature_invalid"))
+    );
+    assert!(
+        detail(&answer).contains("minutebook-v2 bytes"),
+        "{}",
+        answer.text()
+    );
     let hash = deal.context_hash();
     let fields = ["minutebook-handshake-v2", &deal.room, "bob", "1", &hash];
     let shake = json!({

@@ -175,7 +175,7 @@ fn signed_rows() -> Vec<Row> {
     let mut arbiters = signed_claim(claim("arbiter"), 7);
     arbiters.agent = Author::Arbiter;
     let invalid = || {
-        let what = "the opening's canonical bytes";
+        let what = "the opening's minutebook-v2 bytes, the only ones it is signed with";
         refused(Rejection::LedgerSignatureInvalid { what })
     };
     let room = || [owner(open())];
