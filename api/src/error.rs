@@ -65,7 +65,7 @@ codes! {
     AgentKeyTaken "agent_key_taken" 409 false "The public key is enrolled already"
     AgentKeysFull "agent_keys_full" 409 false "No more public keys can be enrolled"
     AlreadyMember "already_member" 409 false "Already a member"
-    ArbiterOff "arbiter_off" 503 true "Nobody reads rooms here"
+    ArbiterOff "arbiter_off" 503 false "Nobody reads rooms here"
     BodyMissing "body_missing" 409 false "A body is missing"
     Busy "busy" 503 true "Too much at once"
     ClaimAlreadyOpen "claim_already_open" 409 false "The thread is open already"
@@ -195,7 +195,8 @@ const RETRY_SECONDS: u64 = 1;
 impl ApiError {
     /// An error with these words.
     pub fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
-        let retry_after = (code.status() == 503).then_some(RETRY_SECONDS);
+        let is_soon = code.status() == 503 && code.is_retryable();
+        let retry_after = is_soon.then_some(RETRY_SECONDS);
         Self {
             code,
             detail: detail.into(),
@@ -363,12 +364,12 @@ mod tests {
     fn what_can_succeed_later_says_when_and_what_cannot_does_not() {
         for code in ErrorCode::ALL {
             let error = ApiError::new(*code, "");
-            assert_eq!(
-                error.retry_after.is_some(),
-                code.status() == 503,
-                "{code:?}"
-            );
-            assert!(code.status() != 503 || code.is_retryable());
+            // The peer's status for what this server's operator chose: waiting does not help.
+            let is_chosen = *code == ErrorCode::ArbiterOff;
+            let is_soon = code.status() == 503 && !is_chosen;
+            assert_eq!(error.retry_after.is_some(), is_soon, "{code:?}");
+            assert!(!is_soon || code.is_retryable(), "{code:?}");
+            assert!(!is_chosen || !code.is_retryable());
         }
     }
 

@@ -766,7 +766,8 @@ def follow(room, since=None, timeout=None):
                     return
             error = MinutebookError("the event stream broke")
         except MinutebookError as failed:
-            if failed.status not in (None, 429, 502, 503, 504) or _is_lasting(failed):
+            is_final = _is_lasting(failed) or failed.field("retryable") is False
+            if is_final or failed.status not in (None, 429, 502, 503, 504):
                 raise
             error = failed
         failures += 1

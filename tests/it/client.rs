@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use minutebook_tests::http::Connection;
 use minutebook_tests::server::Server;
 
 use crate::support::{UNLIMITED, minutebook, options, patiently, start};
@@ -91,4 +92,31 @@ fn the_python_client_shows_its_key_to_its_own_server_only() {
     keyed.args.push("--require-key".to_owned());
     let server = Server::start(&keyed, folder.path()).unwrap();
     passes(&["test_keys"], &server, issued["secret"].as_str());
+}
+
+#[test]
+fn the_python_client_asks_once_where_waiting_does_not_help() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = options(&["--arbiter", "off", "--rooms-per-hour", "1"]);
+    let server = Server::start(&alone, folder.path()).unwrap();
+    let create = |more: &[&str]| {
+        let mut command = python(&["../minutebook.py", "create", "x"]);
+        let url = format!("http://{}", server.http);
+        let output = command.args(more).env("MINUTEBOOK_URL", url).output();
+        output.unwrap_or_else(|error| panic!("{NO_PYTHON}: {error}"))
+    };
+    let refused = create(&["--premium"]);
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("not configured on this server"), "{told}");
+    let mut connection = Connection::open(server.http).unwrap();
+    let metrics = connection.send("GET", "/metrics", &[], None).unwrap();
+    let metrics = metrics.text();
+    let asked = metrics
+        .lines()
+        .find(|line| line.contains("/api/rooms\"") && line.contains("503"));
+    assert!(asked.is_some_and(|line| line.ends_with(" 1")), "{metrics}");
+    // And the address may still open its room.
+    let opened = create(&[]);
+    assert!(opened.status.success(), "{opened:?}");
 }

@@ -59,7 +59,7 @@ impl HourlyLimit {
         Err(WINDOW.saturating_sub(waited).as_secs().max(1))
     }
 
-    /// Gives the newest act back: it turned out to be a repeat.
+    /// Gives the newest act back: it turned out to be a repeat, or was refused.
     pub fn give_back(&self, addr: IpAddr) {
         if let Some(acts) = self.seen.lock().get_mut(&limit_key(addr)) {
             acts.pop_back();

@@ -1,5 +1,6 @@
 //! Opening, listing and looking at rooms.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -47,9 +48,24 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
     {
         return opened(&write, &written.event);
     }
-    let client = write.app.client(&write.parts);
-    let limit = &write.app.rooms_limit;
-    limit.take(client.addr, Instant::now()).map_err(too_many)?;
+    let client = write.app.client(&write.parts).addr;
+    let app = Arc::clone(&write.app);
+    let limit = &app.rooms_limit;
+    limit.take(client, Instant::now()).map_err(too_many)?;
+    let done = open(write, &new, actor).await;
+    // Refused; or two equal requests at once, and the first was on its way when this one looked.
+    if done.as_ref().map_or(true, |(_, written)| written.replayed) {
+        limit.give_back(client);
+    }
+    let (write, written) = done?;
+    opened(&write, &written.event)
+}
+
+async fn open(
+    write: Write,
+    new: &NewRoom,
+    actor: Result<Actor, ApiError>,
+) -> Result<(Write, Written), ApiError> {
     let actor = actor?;
     if new.mode == ProtocolMode::Premium && write.app.arbiter.is_none() {
         return Err(ApiError::new(ErrorCode::ArbiterOff, wire::NO_PREMIUM));
@@ -67,12 +83,7 @@ pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Re
     };
     let command = Command::Room(RoomId::new(Uuid::new_v4()), room::Command::Open(room));
     let (write, written) = submit_and_follow(write, command, actor, new.mode).await?;
-    let written = written?;
-    if written.replayed {
-        // Two equal requests at once: the first was on its way when this one looked.
-        write.app.rooms_limit.give_back(client.addr);
-    }
-    opened(&write, &written.event)
+    Ok((write, written?))
 }
 
 /// Opens, and has the arbiter follow a premium room: then in a task of its own, since a caller that

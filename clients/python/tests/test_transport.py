@@ -210,8 +210,9 @@ class Following(Case):
         self.assertIn(2.0, self.pauses)
 
     def test_a_refusal_ends_it_and_a_server_that_stays_away_too(self):
-        for status in (400, 401, 403, 404):
-            server = self.serve(lambda request, _, s=status: request.reply(s, "{}"))
+        for status, body in ((400, "{}"), (401, "{}"), (403, "{}"), (404, "{}"),
+                             (503, '{"retryable":false}')):
+            server = self.serve(lambda request, _, s=status, b=body: request.reply(s, b))
             self.refused(status, list, minutebook.follow(at(server)))
             self.assertEqual(len(server.seen), 1)
         page = self.serve(lambda request, _: request.reply(200, "<html>"))

@@ -3,6 +3,7 @@
 use minutebook::http::HttpConfig;
 use minutebook::models::Endpoint;
 use minutebook::policies::arbiter::ArbiterConfig;
+use minutebook_tests::http::Answer;
 use minutebook_tests::model::{Model, Reply};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -60,12 +61,12 @@ pub(super) fn is_clean(here: &Here, room: &str) {
 
 /// A matter as a model puts it.
 pub(super) fn claim(subject: &str, value: &str) -> Value {
-    let claim = json!({"subject": subject, "value": value, "quote": "so it is", "kind": "propose"});
+    let claim = json!({"subject": subject, "value": value, "kind": "propose"});
     json!({ "new_claims": [claim] })
 }
 
 fn update(thread: &str, kind: &str, value: &str) -> Value {
-    json!({"updates": [{"thread_id": thread, "kind": kind, "value": value, "quote": "well"}]})
+    json!({"updates": [{"thread_id": thread, "kind": kind, "value": value}]})
 }
 
 fn propose(here: &Here, room: &str, agent: &str) -> String {
@@ -94,7 +95,9 @@ fn a_message_becomes_one_thread_of_the_arbiters() {
     let (model, here) = started();
     let room = here.room();
     here.post(&room, "alice", "Livraison le 20 mai");
-    model.then_says(&claim("Delivery date", "2026-05-20"));
+    let mut answer = claim("Delivery date", "2026-05-20");
+    answer["new_claims"][0]["quote"] = "le 20 mai".into();
+    model.then_says(&answer);
     let done = refresh(&here, &room, "");
     assert_eq!(
         (&done["extracted"], &done["discrepancies_found"]),
@@ -118,7 +121,7 @@ fn a_message_becomes_one_thread_of_the_arbiters() {
     let last = &thread["last_revision"];
     assert_eq!(
         (&last["source_msg_id"], &last["quote"]),
-        (&json!(1), &json!("so it is"))
+        (&json!(1), &json!("le 20 mai"))
     );
     assert_eq!(context["last_extracted_msg_id"], 1);
     let reading = &context["last_extraction"];
@@ -420,16 +423,23 @@ fn an_arbiter_that_is_off_says_so() {
     let here = Here::with(|config| config.arbiter = ArbiterConfig::Off);
     let room = here.room();
     let path = |room: &str| format!("/api/rooms/{room}/context/refresh");
+    // The peer's status, but nothing that waiting changes: programs read that.
+    let is_final = |answer: &Answer, text: &str| {
+        assert_eq!((answer.status, detail(answer).as_str()), (503, text));
+        let error = answer.json();
+        assert_eq!(
+            (&error["code"], &error["retryable"], &error["retry_after"]),
+            (&json!("arbiter_off"), &json!(false), &Value::Null)
+        );
+        assert_eq!(answer.header("retry-after"), None);
+    };
     let off = here.json("POST", &path(&room), "");
-    assert_eq!(
-        (off.status, detail(&off).as_str()),
-        (503, "LLM arbiter not configured on this server")
-    );
+    is_final(&off, "LLM arbiter not configured on this server");
     let nowhere = here.json("POST", &path("00000000-0000-4000-8000-000000000000"), "");
     assert_eq!(nowhere.status, 404);
     let premium = here.json("POST", "/api/rooms", r#"{"protocol_mode":"premium"}"#);
     let text = "premium rooms require the LLM arbiter, which is not configured on this server";
-    assert_eq!((premium.status, detail(&premium).as_str()), (503, text));
+    is_final(&premium, text);
 }
 
 #[test]
@@ -475,8 +485,36 @@ fn a_closed_room_is_not_read() {
         r#"{"reason":"done"}"#,
     );
     assert_eq!(closed.status, 200, "{}", closed.text());
-    assert_eq!(refresh(&here, &room, "?full=true")["model_used"], "noop");
+    // Refused as other writes are: an empty answer would say that nothing is left to read.
+    for query in ["", "?full=true"] {
+        let path = format!("/api/rooms/{room}/context/refresh{query}");
+        let refused = here.json("POST", &path, "");
+        assert_eq!(
+            (refused.status, &refused.json()["code"]),
+            (409, &json!("room_closed")),
+            "{}",
+            detail(&refused)
+        );
+    }
     assert!(model.asked().is_empty());
+    let told = context(&here, &room);
+    assert_eq!(told["last_extracted_msg_id"], 0);
+}
+
+#[test]
+fn a_refused_refresh_does_not_count() {
+    let here = Here::with(|config| config.refreshes_per_hour = 1);
+    let (closed, room) = (here.room(), here.room());
+    let close = format!("/api/rooms/{closed}/close");
+    assert_eq!(here.json("POST", &close, r#"{"reason":"x"}"#).status, 200);
+    let ask = |room: &str| here.json("POST", &format!("/api/rooms/{room}/context/refresh"), "");
+    for _ in 0..3 {
+        assert_eq!(ask(&closed).status, 409);
+    }
+    here.post(&room, "alice", "one");
+    assert_eq!(ask(&room).status, 200);
+    here.post(&room, "alice", "two");
+    assert_eq!(ask(&room).status, 429);
 }
 
 #[test]

@@ -104,6 +104,33 @@ fn a_message_erased_while_it_is_read_leaves_nothing() {
     is_clean(&here, &room);
 }
 
+#[test]
+fn a_room_closed_while_it_is_read_says_what_is_left() {
+    let (model, here) = started();
+    let room = here.room();
+    here.post(&room, "alice", "one");
+    here.post(&room, "alice", "two");
+    refresh(&here, &room, "");
+    here.post(&room, "alice", "three");
+    here.post(&room, "alice", "four");
+    model.hold(true);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| refresh(&here, &room, ""));
+        model.wait_for(3);
+        let path = format!("/api/rooms/{room}/close");
+        let closed = here.json("POST", &path, r#"{"reason":"done"}"#);
+        assert_eq!(closed.status, 200, "{}", closed.text());
+        model.hold(false);
+        let done = reading.join().unwrap();
+        assert_eq!(
+            (&done["remaining"], &done["next_msg_id"], &done["error"]),
+            (&json!(2), &json!(3), &json!("the room takes nothing"))
+        );
+        assert_eq!(done["last_extracted_msg_id"], 2);
+    });
+    is_clean(&here, &room);
+}
+
 /// A server that takes none of our prompts is not a room full of poison.
 #[test]
 fn a_model_that_takes_no_prompt_at_all_skips_nothing() {

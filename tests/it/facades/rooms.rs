@@ -1,5 +1,7 @@
 //! Opening, listing and looking at rooms, byte for byte.
 
+use minutebook::policies::arbiter::ArbiterConfig;
+
 use super::here::{Here, JSON, detail, redact};
 
 #[test]
@@ -185,6 +187,26 @@ fn an_address_opens_ten_rooms_an_hour() {
         "{}",
     );
     assert_eq!(forged.status, 429);
+}
+
+#[test]
+fn a_refused_opening_does_not_count() {
+    let here = Here::with(|config| {
+        config.rooms_per_hour = 1;
+        config.arbiter = ArbiterConfig::Off;
+    });
+    for (body, status) in [
+        (r#"{"protocol_mode":"premium"}"#, 503),
+        (r#"{"agent_id":"arbiter"}"#, 400),
+        ("[]", 400),
+    ] {
+        for _ in 0..3 {
+            let refused = here.json("POST", "/api/rooms", body);
+            assert_eq!(refused.status, status, "{}", refused.text());
+        }
+    }
+    here.room();
+    assert_eq!(here.json("POST", "/api/rooms", "{}").status, 429);
 }
 
 #[test]

@@ -95,6 +95,13 @@ pub enum RunError {
     Submit(#[from] SubmitError),
 }
 
+impl RunError {
+    /// Whether the room is one that nothing is read in any more.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Submit(SubmitError::Rejected(_)))
+    }
+}
+
 impl Arbiter {
     /// The arbiter as configured; none when it is off.
     pub fn new(engine: Handle, config: &ArbiterConfig) -> Result<Option<Self>, EndpointError> {
@@ -127,9 +134,10 @@ impl Arbiter {
         let until = Instant::now() + RUN_WITHIN;
         let mut run = Run::default();
         let row = self.engine.rooms(|rooms| rooms.room(room))?;
-        let Some(row) = row.filter(|row| !row.is_closed) else {
-            return Ok(run);
-        };
+        let row = row.ok_or(SubmitError::Rejected(Rejection::RoomNotFound))?;
+        if row.is_closed {
+            return Err(SubmitError::Rejected(Rejection::RoomClosed).into());
+        }
         self.finish_newest(room, &mut run).await?;
         let ledger = self.engine.threads(|threads| threads.ledger(room))?;
         let unread = ledger.last_extracted_msg_id + 1;

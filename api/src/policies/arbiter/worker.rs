@@ -107,6 +107,8 @@ impl Arbiter {
             Ok(run) if run.outage.is_some() => Ended::Outage,
             Ok(run) if run.remaining > 0 => Ended::More,
             Ok(_) => Ended::Done,
+            // Closed or erased since it was posted in.
+            Err(error) if error.is_refusal() => Ended::Done,
             Err(error) => {
                 tracing::warn!(%room, %error, "a premium room could not be read");
                 Ended::Outage

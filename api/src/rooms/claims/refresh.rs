@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use minutebook_domain::Rejection;
 use minutebook_domain::keys::Scope;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -18,8 +19,6 @@ use crate::policies::arbiter::{Run, RunError};
 
 /// What stands for a model when nothing was to be read.
 const NOOP: &str = "noop";
-/// When to look again whether the operator has turned it on.
-const OFF_SECONDS: u64 = 3600;
 const OFF: &str = "LLM arbiter not configured on this server";
 
 /// Answer of `POST /api/rooms/{id}/context/refresh`.
@@ -47,7 +46,7 @@ struct RefreshedJson {
 /// Has the arbiter read what is new in a room, or with `full` all of it again.
 ///
 /// It reads at most 200 messages or for two minutes; `remaining` says how many are left. Reading
-/// again changes nothing that was made of a message before. A closed room is left alone.
+/// again changes nothing that was made of a message before. A closed room is not read any more.
 #[utoipa::path(post, path = "/api/rooms/{id}/context/refresh", tag = "claims",
     params(
         ("id" = String, Path, description = "The room's UUID"),
@@ -58,6 +57,7 @@ struct RefreshedJson {
         (status = 200, body = RefreshedJson, description = "Read; error is set if not to the end"),
         (status = 400, body = crate::error::Problem<'_>, description = "Not valid"),
         (status = 404, body = crate::error::Problem<'_>, description = "Room not found"),
+        (status = 409, body = crate::error::Problem<'_>, description = "Closed"),
         (status = 429, body = crate::error::Problem<'_>, description = "Too many this hour"),
         (status = 503, body = crate::error::Problem<'_>, description = "There is no arbiter here"),
     ))]
@@ -72,20 +72,21 @@ pub(super) async fn refresh(State(app): State<Shared>, request: Request) -> Repl
     let from = from.or(full.then_some(1));
     let room = app.room(room_id(&parts.uri, 2)?)?;
     let Some(arbiter) = app.arbiter.clone() else {
-        let off = ApiError::new(ErrorCode::ArbiterOff, OFF);
-        return Err(off.retry_after(OFF_SECONDS));
+        return Err(ApiError::new(ErrorCode::ArbiterOff, OFF));
     };
+    if room.is_closed {
+        return Err(super::super::wire::refused(&Rejection::RoomClosed));
+    }
     let client = app.client(&parts);
     let limit = &app.refreshes_limit;
     limit.take(client.addr, Instant::now()).map_err(too_many)?;
     // Of its own, so that who hangs up does not leave a reading half done.
     let run = tokio::spawn(async move { Arc::clone(&arbiter).run(room.id, from).await });
     let run = run.await.map_err(|error| ApiError::internal(&error))?;
-    let run = run.map_err(failed)?;
-    if run.model.is_none() {
-        // There was nothing to read, so it cost nothing.
+    if cost_nothing(run.as_ref()) {
         limit.give_back(client.addr);
     }
+    let run = run.map_err(failed)?;
     let ledger = app.threads(|threads| threads.ledger(room.id))?;
     let read = ledger.last_extracted_msg_id;
     reply::json(StatusCode::OK, &RefreshedJson::new(run, read, started))
@@ -105,6 +106,14 @@ impl RefreshedJson {
             next_msg_id: run.next,
             error: run.outage,
         }
+    }
+}
+
+/// Whether no model was asked: there was nothing to read, or the room was closed meanwhile.
+fn cost_nothing(run: Result<&Run, &RunError>) -> bool {
+    match run {
+        Ok(run) => run.model.is_none(),
+        Err(error) => error.is_refusal(),
     }
 }
 

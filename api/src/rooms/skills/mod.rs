@@ -82,7 +82,12 @@ async fn upload_skill(State(app): State<Shared>, request: Request) -> Reply {
     limit.take(client.addr, Instant::now()).map_err(too_many)?;
     let form = form?;
     let actor = write.caller.acting_as(&form.agent)?;
-    let (row, deduped) = publish(&write, form, actor).await?;
+    let published = publish(&write, form, actor).await;
+    if published.as_ref().is_err_and(|e| e.code.is_retryable()) {
+        // The server could not; a bundle that was refused was judged first, and counts.
+        limit.give_back(client.addr);
+    }
+    let (row, deduped) = published?;
     uploaded(&write, &row, deduped)
 }
 
