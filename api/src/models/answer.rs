@@ -3,39 +3,53 @@
 //! Invariants
 //! * Whatever the text is, what comes out is within the limits of the record; a field that is not
 //!   as asked for is mended if its meaning is plain, else its item is dropped.
-//! * A text that has none of the three lists is no answer ([`OffSchema`]): silence would pass for
-//!   "nothing was said".
+//! * A text that has none of the three lists is no answer ([`Off::Schema`]): silence would pass for
+//!   "nothing was said". One with a subject or a value that cannot be English is none either
+//!   ([`Off::Language`]): leaving that matter out would hide it.
+//! * A quote is words of the message; one that is not is left out of its item.
 
 use minutebook_domain::ids::ClaimId;
 use minutebook_domain::limits::{
-    CLAIM_VALUE_CHARS_MAX, DISCREPANCY_CHARS_MAX, EXTRACTION_PROPOSALS_MAX, QUOTE_CHARS_MAX,
-    SUBJECT_CHARS_MAX,
+    CLAIM_VALUE_CHARS_MAX, DISCREPANCY_CHARS_MAX, EXTRACTION_PROPOSALS_MAX, SUBJECT_CHARS_MAX,
 };
 use minutebook_domain::room::claims::{Proposal, RevisionKind, Severity, SubjectKey};
 use minutebook_domain::text::{ClaimValue, DiscrepancyText, Quote, Subject};
 use serde_json::{Map, Value};
 
-use super::prompt::Task;
+use super::latin::is_latin;
+use super::prompt::{Task, Thread};
+use super::quote::Said;
 
 const CLAIMS: &str = "new_claims";
 const UPDATES: &str = "updates";
 const DISCREPANCIES: &str = "discrepancies";
 
-/// The text is not the JSON object that was asked for.
+/// Why a text is not the answer that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the model's answer is not the JSON object that was asked for")]
-pub struct OffSchema;
+pub enum Off {
+    /// It is not the JSON object.
+    #[error("the model's answer is not the JSON object that was asked for")]
+    Schema,
+    /// It is not in English.
+    #[error(
+        "the model's answer is not in English: a subject, subject_key or value has letters that \
+         are not Latin"
+    )]
+    Language,
+}
 
 /// What a model's text proposes about a task, at most [`EXTRACTION_PROPOSALS_MAX`].
-pub fn read(text: &str, task: &Task) -> Result<Vec<Proposal>, OffSchema> {
-    let lists = Lists::find(text).ok_or(OffSchema)?;
-    let claims = lists.claims.iter().filter_map(opening);
+pub fn read(text: &str, task: &Task) -> Result<Vec<Proposal>, Off> {
+    let lists = Lists::find(text).ok_or(Off::Schema)?;
+    let said = Said::new(&task.new_message.text);
+    let claims = lists.claims.iter();
+    let claims = claims.filter_map(|item| opening(item, &said));
     let updates = lists.updates.iter();
-    let updates = updates.filter_map(|item| revision(item, task));
+    let updates = updates.filter_map(|item| revision(item, task, &said));
     let discrepancies = lists.discrepancies.iter();
-    let discrepancies = discrepancies.filter_map(|item| discrepancy(item, task));
+    let discrepancies = discrepancies.filter_map(|item| discrepancy(item, task).map(Ok));
     let all = claims.chain(updates).chain(discrepancies);
-    Ok(all.take(EXTRACTION_PROPOSALS_MAX).collect())
+    all.take(EXTRACTION_PROPOSALS_MAX).collect()
 }
 
 /// The lists of an answer.
@@ -111,20 +125,33 @@ fn items(mut rest: &str) -> Vec<Value> {
     items
 }
 
-fn opening(item: &Value) -> Option<Proposal> {
+fn opening(item: &Value, said: &Said) -> Option<Result<Proposal, Off>> {
     let key = text(item, "subject_key", usize::MAX);
-    Some(Proposal::Open {
-        quote: quote(item),
-        subject: Subject::parse(&text(item, "subject", SUBJECT_CHARS_MAX)?).ok()?,
+    let subject = Subject::parse(&text(item, "subject", SUBJECT_CHARS_MAX)?).ok()?;
+    let value = value(item)?;
+    let texts = [Some(subject.as_str()), key.as_deref(), Some(value.as_str())];
+    if !texts.into_iter().flatten().all(is_latin) {
+        return Some(Err(Off::Language));
+    }
+    Some(Ok(Proposal::Open {
+        quote: quote(item, said),
+        subject,
         subject_key: key.map(|key| SubjectKey::derive(&key)),
-        value: value(item)?,
-    })
+        value,
+    }))
 }
 
-fn revision(item: &Value, task: &Task) -> Option<Proposal> {
-    Some(Proposal::Revise {
-        claim: thread(item, "thread_id", task)?,
-        quote: quote(item),
+fn revision(item: &Value, task: &Task, said: &Said) -> Option<Result<Proposal, Off>> {
+    let claim = thread(item, "thread_id", task)?;
+    let value = value(item)?;
+    // Agents open threads in any language, and a confirmation counts for the value it names.
+    let is_its_own = claim.current_value.trim() == value.as_str();
+    if !is_its_own && !is_latin(value.as_str()) {
+        return Some(Err(Off::Language));
+    }
+    Some(Ok(Proposal::Revise {
+        claim: claim.thread_id,
+        quote: quote(item, said),
         revision: match item.get("kind").and_then(Value::as_str) {
             Some("confirm") => RevisionKind::Confirm,
             Some("contradict") => RevisionKind::Contradict,
@@ -132,14 +159,14 @@ fn revision(item: &Value, task: &Task) -> Option<Proposal> {
             // Which the rules let happen to the arbiter's own threads only.
             Some(_) | None => RevisionKind::Update,
         },
-        value: value(item)?,
-    })
+        value,
+    }))
 }
 
 fn discrepancy(item: &Value, task: &Task) -> Option<Proposal> {
     let description = text(item, "description", DISCREPANCY_CHARS_MAX)?;
     Some(Proposal::Discrepancy {
-        claim: thread(item, "related_thread_id", task),
+        claim: thread(item, "related_thread_id", task).map(|thread| thread.thread_id),
         description: DiscrepancyText::parse(&description).ok()?,
         severity: match item.get("severity").and_then(Value::as_str) {
             Some("high") => Severity::High,
@@ -150,18 +177,18 @@ fn discrepancy(item: &Value, task: &Task) -> Option<Proposal> {
 }
 
 /// A thread that the task shows.
-fn thread(item: &Value, name: &str, task: &Task) -> Option<ClaimId> {
+fn thread<'a>(item: &Value, name: &str, task: &'a Task) -> Option<&'a Thread> {
     let id = ClaimId::parse_canonical(item.get(name)?.as_str()?)?;
     let mut threads = task.existing_threads.iter();
-    threads.any(|thread| thread.thread_id == id).then_some(id)
+    threads.find(|thread| thread.thread_id == id)
 }
 
 fn value(item: &Value) -> Option<ClaimValue> {
     ClaimValue::parse(&text(item, "value", CLAIM_VALUE_CHARS_MAX)?).ok()
 }
 
-fn quote(item: &Value) -> Option<Quote> {
-    Quote::parse(&text(item, "quote", QUOTE_CHARS_MAX)?).ok()
+fn quote(item: &Value, said: &Said) -> Option<Quote> {
+    said.quote(&text(item, "quote", usize::MAX)?)
 }
 
 /// A text of an item, trimmed and cut; numbers and truth values are as good as their digits.

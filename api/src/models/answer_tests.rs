@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::models::prompt::Thread;
+use crate::models::prompt::Message;
 
 const THREAD: &str = "188cc2f7-6749-4a68-b015-c4d301074c14";
 
@@ -17,11 +17,12 @@ fn task() -> Task {
             status: "proposed",
             opened_by: "ann".to_owned(),
         }],
+        new_message: Message::new(1, "ann", "Hello, the price is $9."),
         ..Task::default()
     }
 }
 
-fn of(text: &str) -> Result<Vec<Proposal>, OffSchema> {
+fn of(text: &str) -> Result<Vec<Proposal>, Off> {
     read(text, &task())
 }
 
@@ -72,7 +73,7 @@ fn what_has_none_of_the_lists_is_no_answer() {
         "}{",
         r#"{"new_claims": [{"subject":"Price","value":"8 doll"#,
     ] {
-        assert_eq!(of(text), Err(OffSchema), "{text}");
+        assert_eq!(of(text), Err(Off::Schema), "{text}");
     }
     assert_eq!(of(r#"{"updates":[]}"#), Ok(Vec::new()));
 }
@@ -134,6 +135,75 @@ fn unknown_words_have_the_mildest_meaning() {
 }
 
 #[test]
+fn an_invented_quote_is_left_out_of_its_item() {
+    let text = |quote: &str| {
+        format!(
+            r#"{{"new_claims":[{{"subject":"Price","value":"$9","quote":"{quote}"}}],
+                "updates":[{{"thread_id":"{THREAD}","value":"$9","quote":"{quote}"}}]}}"#
+        )
+    };
+    let quotes = |text: &str| -> Vec<_> {
+        let quote = |proposal: &Proposal| match proposal {
+            Proposal::Open { quote, .. } | Proposal::Revise { quote, .. } => quote.clone(),
+            Proposal::Discrepancy { .. } => None,
+        };
+        of(text).unwrap().iter().map(quote).collect()
+    };
+    let quote = Quote::parse("the price is $9").ok();
+    assert_eq!(
+        quotes(&text("\u{201c}the  price is $9\u{201d}")),
+        [quote.clone(), quote]
+    );
+    assert_eq!(quotes(&text("never said")), [None, None]);
+    let long = format!("the price is $9.{}", " Indeed.".repeat(100));
+    assert_eq!(quotes(&text(&long)), [None, None]);
+}
+
+#[test]
+fn subjects_and_values_in_another_script_are_no_answer() {
+    let claim = |subject: &str, key: &str, value: &str| {
+        format!(
+            r#"{{"new_claims":[{{"subject":"A","value":"1"}},
+                {{"subject":"{subject}","subject_key":"{key}","value":"{value}"}}]}}"#
+        )
+    };
+    assert_eq!(
+        values(&claim("Price", "price", "10 \u{3bc}s")),
+        ["1", "10 \u{3bc}s"]
+    );
+    for text in [
+        claim("Цена", "price", "$8"),
+        claim("Price", "цена", "$8"),
+        claim("Price", "price", "восемь"),
+        format!(r#"{{"updates":[{{"thread_id":"{THREAD}","value":"восемь"}}]}}"#),
+    ] {
+        assert_eq!(of(&text), Err(Off::Language), "{text}");
+    }
+    // What is dropped anyway, and what may quote, is not looked at.
+    assert_eq!(of(r#"{"new_claims":[{"subject":"Цена"}]}"#), Ok(Vec::new()));
+    assert_eq!(
+        values(r#"{"discrepancies":[{"description":"says «восемь»"}]}"#).len(),
+        1
+    );
+}
+
+#[test]
+fn a_value_that_a_thread_has_is_named_as_it_is() {
+    let mut task = task();
+    task.existing_threads[0].current_value = "восемь".to_owned();
+    let confirm = |value: &str| {
+        let text = format!(
+            r#"{{"updates":[{{"thread_id":"{THREAD}","kind":"confirm","value":"{value}"}}]}}"#
+        );
+        read(&text, &task).map(|found| found.len())
+    };
+    assert_eq!(
+        (confirm("восемь"), confirm("девять")),
+        (Ok(1), Err(Off::Language))
+    );
+}
+
+#[test]
 fn sizes_are_within_the_record_limits() {
     let long = "\u{1f9f1}".repeat(5_000);
     let item = format!(r#"{{"subject":"{long}","value":"{long}","quote":"{long}"}}"#);
@@ -153,9 +223,9 @@ fn sizes_are_within_the_record_limits() {
 #[test]
 fn deep_nesting_is_no_answer() {
     let deep = format!("{{\"new_claims\":{}", "[".repeat(100_000));
-    assert_eq!(of(&deep), Err(OffSchema));
+    assert_eq!(of(&deep), Err(Off::Schema));
     let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
-    assert_eq!(of(&deep), Err(OffSchema));
+    assert_eq!(of(&deep), Err(Off::Schema));
 }
 
 proptest! {

@@ -9,8 +9,10 @@
 
 pub mod answer;
 mod key;
+mod latin;
 pub mod openai;
 pub mod prompt;
+mod quote;
 pub mod rules;
 
 use std::future::Future;

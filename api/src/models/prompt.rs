@@ -9,6 +9,8 @@
 use minutebook_domain::ids::ClaimId;
 use serde::Serialize;
 
+use super::answer::Off;
+
 /// Threads a prompt shows at most, the newest.
 pub const THREADS_MAX: usize = 60;
 /// Messages before the one to read.
@@ -122,12 +124,17 @@ another value (update), supports it (confirm), opposes it (contradict), withdraw
 discrepancies: new_message does not fit what a thread says was agreed, or itself. high: money, \
 dates, quantities.
 subject, subject_key (kebab-case), value and description are in English whatever language is \
-spoken; quote is a few words of new_message in its own language. Empty lists when there is \
-nothing.";
+spoken, names in Latin letters; quote is a few words copied from new_message in its own language. \
+Empty lists when there is nothing.";
 
 /// What is added when an answer was none.
-const CORRECTION: &str = "\n\nYour last answer was not that JSON object. Answer with the object \
-alone: its keys are new_claims, updates and discrepancies, each a list.";
+const NOT_THE_OBJECT: &str = "\n\nYour last answer was not that JSON object. Answer with the \
+object alone: its keys are new_claims, updates and discrepancies, each a list.";
+
+/// What is added when one was not in English.
+const NOT_ENGLISH: &str = "\n\nYour last answer was not in English: a subject, subject_key or \
+value had letters that are not Latin. Answer with the whole object again, those in English, names \
+in Latin letters, and each quote as it was said.";
 
 impl Prompt {
     /// The prompt for a task.
@@ -144,9 +151,13 @@ impl Prompt {
     }
 
     /// The same after an answer that was none.
-    pub fn corrected(&self) -> Self {
+    pub fn corrected(&self, off: Off) -> Self {
+        let correction = match off {
+            Off::Schema => NOT_THE_OBJECT,
+            Off::Language => NOT_ENGLISH,
+        };
         Self {
-            user: format!("{}{CORRECTION}", self.user),
+            user: format!("{}{correction}", self.user),
             ..self.clone()
         }
     }
@@ -196,7 +207,9 @@ mod tests {
     fn the_hash_is_of_what_is_said() {
         assert_eq!(prompt("a").hash(), prompt("a").hash());
         assert_ne!(prompt("a").hash(), prompt("b").hash());
-        assert_ne!(prompt("a").hash(), prompt("a").corrected().hash());
+        for off in [Off::Schema, Off::Language] {
+            assert_ne!(prompt("a").hash(), prompt("a").corrected(off).hash());
+        }
         assert_eq!(prompt("a").hash().len(), 64);
     }
 }

@@ -15,6 +15,7 @@ mod arbiter_crash;
 mod arbiter_failures;
 mod arbiter_ownership;
 mod arbiter_premium;
+mod arbiter_words;
 mod audit;
 mod claims;
 mod claims_chain;

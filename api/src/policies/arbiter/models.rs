@@ -6,8 +6,9 @@ use minutebook_domain::room::claims::Proposal;
 use minutebook_domain::text::ModelName;
 
 use super::{ArbiterConfig, Counts};
+use crate::models::answer::{self, Off};
 use crate::models::openai::EndpointError;
-use crate::models::{LanguageModel, ModelError, OpenAi, Prompt, Rules, answer};
+use crate::models::{LanguageModel, ModelError, OpenAi, Prompt, Rules};
 
 /// The models, in the order they are asked.
 pub(super) struct Models {
@@ -46,8 +47,8 @@ pub(super) struct Answer {
 pub(super) struct Failure {
     pub(super) why: Why,
     pub(super) text: String,
-    /// What was answered, if it was nonsense.
-    pub(super) answer: Option<String>,
+    /// What was answered, if it was nonsense, and what is wrong with it.
+    pub(super) answer: Option<(String, Off)>,
 }
 
 /// Whose fault it was.
@@ -116,8 +117,9 @@ impl Models {
         let first = self.counted(model, prompt).await;
         match &first.outcome {
             Err(Failure {
-                answer: Some(_), ..
-            }) => self.counted(model, &prompt.corrected()).await,
+                answer: Some((_, off)),
+                ..
+            }) => self.counted(model, &prompt.corrected(*off)).await,
             Ok(_) | Err(_) => first,
         }
     }
@@ -139,7 +141,7 @@ async fn attempt(model: &Named, prompt: &Prompt) -> Asked {
             Err(off) => Err(Failure {
                 why: Why::Message,
                 text: off.to_string(),
-                answer: Some(text),
+                answer: Some((text, off)),
             }),
         },
         Err(error) => Err(Failure {

@@ -189,7 +189,8 @@ fn extraction(message: u64, asked: Asked, is_skipped: bool) -> ContextExtracted 
             } else {
                 Outcome::Unavailable
             };
-            (outcome, failure.answer, reason(&failure.text), Vec::new())
+            let answer = failure.answer.map(|(answer, _)| answer);
+            (outcome, answer, reason(&failure.text), Vec::new())
         }
     };
     ContextExtracted {
