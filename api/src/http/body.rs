@@ -15,12 +15,6 @@ use super::held::{Budget, FREE_BYTES, Share, with_share};
 use super::json::{self, Document};
 use crate::error::{ApiError, ErrorCode};
 
-/// How long the rest of a refused body is read, so that the refusal arrives: closing a connection
-/// with input unread resets it.
-const DRAIN_WITHIN: Duration = Duration::from_secs(1);
-/// How much of it, in bytes.
-const DRAIN_BYTES_MAX: usize = 8 << 20;
-
 /// Reads a whole body of at most `bytes_max`, within `within`. It counts until it is dropped.
 pub async fn read(
     mut body: Body,
@@ -32,21 +26,16 @@ pub async fn read(
         let detail = format!("Request body is larger than {bytes_max} bytes");
         ApiError::new(ErrorCode::ContentTooLarge, detail)
     };
-    // What the client announces is refused before any of it is kept.
+    // What the client announces is refused before any of it is read.
     if body.size_hint().lower() > bytes_max as u64 {
-        drain(body).await;
         return Err(too_large());
     }
     let reading = collect(&mut body, budget, bytes_max);
     match tokio::time::timeout(within, reading).await {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(Unread::TooLarge)) => {
-            drain(body).await;
-            Err(too_large())
-        }
+        Ok(Err(Unread::TooLarge)) => Err(too_large()),
         Ok(Err(Unread::Broken)) => Err(Invalid::Json(json::JsonError::NotUtf8).into()),
         Ok(Err(Unread::NoPlace)) => {
-            drain(body).await;
             let detail = "too many request bodies are on their way, try again later";
             Err(ApiError::new(ErrorCode::Busy, detail))
         }
@@ -116,21 +105,6 @@ fn hold(share: &mut Option<Share>, budget: &Arc<Budget>, bytes: usize) -> Result
         }
     };
     fits.then_some(()).ok_or(Unread::NoPlace)
-}
-
-/// Reads on and keeps nothing, for a while.
-async fn drain(mut body: Body) {
-    let reading = async {
-        let mut left = DRAIN_BYTES_MAX;
-        while let Some(Ok(frame)) = body.frame().await {
-            let count = frame.data_ref().map_or(0, Bytes::len);
-            match left.checked_sub(count) {
-                Some(rest) => left = rest,
-                None => return,
-            }
-        }
-    };
-    tokio::time::timeout(DRAIN_WITHIN, reading).await.ok();
 }
 
 /// A body as JSON, by the peer's rules: none at all is a missing field, and one that is not called

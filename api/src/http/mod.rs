@@ -32,6 +32,7 @@ pub mod reply;
 pub mod routes;
 pub mod server;
 pub mod stall;
+pub mod unread;
 pub mod views;
 
 pub use config::{ConfigError, HttpBounds, HttpConfig};

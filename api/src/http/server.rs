@@ -17,7 +17,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, header};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -31,6 +31,7 @@ use super::app::{App, Peer, Shared, stopped};
 use super::config::{ConfigError, HttpConfig};
 use super::places::{Place, Places};
 use super::refusal::{self, Refusal};
+use super::unread::{self, Lender};
 use super::{cors, descriptors, held, stall::Stall};
 use crate::bundles::{Bundles, Sha};
 use crate::engine::Handle;
@@ -235,7 +236,7 @@ async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let started = Instant::now();
-    let mut request = request.map(Body::new);
+    let (mut request, lender) = lend_body(request);
     if let Some(response) = cors::preflight(request.method(), request.headers()) {
         return Ok(response);
     }
@@ -246,5 +247,18 @@ async fn respond(
     let mut response = held::counted(&app.answers, &method, response);
     cors::mark(has_origin, &mut response);
     app.metrics.took(started.elapsed());
+    if let Some(lender) = lender {
+        lender.drain().await;
+    }
     Ok(response)
+}
+
+/// A request whose body, if there is one, comes back.
+fn lend_body(request: Request<Incoming>) -> (Request<Body>, Option<Lender<Incoming>>) {
+    if request.body().is_end_stream() {
+        return (request.map(Body::new), None);
+    }
+    let (parts, body) = request.into_parts();
+    let (lent, lender) = unread::lend(body, &parts.headers);
+    (Request::from_parts(parts, Body::new(lent)), Some(lender))
 }
