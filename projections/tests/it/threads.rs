@@ -140,15 +140,6 @@ fn an_agent_objects_once_to_one_thread() {
 #[test]
 fn who_said_how_far_it_had_read_seals_no_later_value() {
     let mut world = one_thread();
-    let hash = |world: &World| {
-        let rows = rows(world);
-        ThreadsView::new(&rows).context_hash(room_id(0)).unwrap()
-    };
-    let sealed = |world: &World| {
-        let rows = rows(world);
-        let context = ThreadsView::new(&rows).context(room_id(0)).unwrap();
-        context.is_sealed
-    };
     let first = hash(&world);
     world.shake_hands_at(0, "ann", &first, (1, 1));
     world.shake_hands_at(0, "bob", &first, (2, 1));
@@ -165,20 +156,20 @@ fn who_said_how_far_it_had_read_seals_no_later_value() {
     assert!(sealed(&world));
 }
 
+fn hash(world: &World) -> String {
+    let rows = rows(world);
+    ThreadsView::new(&rows).context_hash(room_id(0)).unwrap()
+}
+
+fn sealed(world: &World) -> bool {
+    let rows = rows(world);
+    let context = ThreadsView::new(&rows).context(room_id(0)).unwrap();
+    context.is_sealed
+}
+
 #[test]
 fn names_of_one_key_seal_nothing() {
     let mut world = one_thread();
-    let hash = |world: &World| {
-        let rows = rows(world);
-        ThreadsView::new(&rows).context_hash(room_id(0)).unwrap()
-    };
-    let sealed = |world: &World| {
-        let rows = rows(world);
-        ThreadsView::new(&rows)
-            .context(room_id(0))
-            .unwrap()
-            .is_sealed
-    };
     let now = hash(&world);
     world.shake_hands_on(0, "bob", &now, Some(1));
     world.shake_hands_on(0, "bob", &now, None);
