@@ -905,7 +905,7 @@ def get_claim(room, claim):
 def _claim_id(claim):
     found = _UUID.fullmatch(str(claim).strip())
     if not found:
-        raise MinutebookError(f"not a claim id: {claim!r}")
+        raise MinutebookError(f"not a thread's id: {claim!r}")
     return found.group(0).lower()
 
 
@@ -925,11 +925,13 @@ def open_claim(room, agent_id, subject, value, subject_key=None, source_msg_id=N
 
 
 def revise(room, claim, kind, agent_id, value=None, source_msg_id=None, quote=None, key=None,
-           bound=False, idempotency_key=None):
+           bound=False, idempotency_key=None, force=False):
     """Appends a revision and returns the thread.
 
     Without `value`, `contradict` and `retract` repeat the current one. To confirm, say what: a
-    value somebody has not read is not agreed to.
+    value somebody has not read is not agreed to. A confirmation of another value than the
+    thread's present one counts for nothing, and signed it stays for good: it is not sent, unless
+    with `force`.
     """
     if kind not in KINDS:
         raise UsageError(f"kind is one of {', '.join(KINDS)}")
@@ -937,12 +939,16 @@ def revise(room, claim, kind, agent_id, value=None, source_msg_id=None, quote=No
         raise UsageError(f"to {kind}, say the value")
     room, claim, signer = parse_room(room), _claim_id(claim), _signer(key)
     position = None
-    if value is None or (signer and bound):
+    is_checked = kind == "confirm" and not force
+    if value is None or is_checked or (signer and bound):
         thread = get_claim(room, claim)
         # The newest one: a signature holds once, also for whoever says the same again.
         position = thread["last_revision"]["id"] if "value_revision_id" in thread else None
-        if kind == "confirm" and value.strip() != thread["current_value"]:
-            raise MinutebookError(f"not confirmed: the value is {thread['current_value']!r} now")
+        if is_checked and value.strip() != thread["current_value"].strip():
+            raise UsageError(
+                f"not confirmed: the thread's value is {_quoted(thread['current_value'])} now, not "
+                f"{_quoted(value)}. Read it again and confirm that, or send yours all the same "
+                "with --force")
         value = thread["current_value"] if value is None else value
     fields = _filled(agent_id=agent_id, value=value, kind=kind, source_msg_id=source_msg_id,
                      quote=quote)
@@ -1103,7 +1109,7 @@ class _Chain:
                 self.find("tampered_revision_payload", row, "row_hash does not fit the content")
             expected = row["row_hash"]
         if self.rows and number != self.newest:
-            self.find("broken_chain", self.rows[-1], f"the context counts {self.newest} revisions")
+            self.find("broken_chain", self.rows[-1], f"the context counts {_some(self.newest, 'revision')}")
 
     def arbiter(self, row):
         keys = self.keys_at(row.get("log_seq"))
@@ -1229,8 +1235,8 @@ def _chain_report(chain):
         verdict, explanation = "INCONCLUSIVE", "There are no revisions to check."
     else:
         verdict = "CLEAN"
-        explanation = (f"All {len(chain.rows)} revisions follow each other, and "
-                       f"{chain.checked} signatures hold.")
+        explanation = (f"One chain of {_some(len(chain.rows), 'revision')}, and "
+                       f"{_some(chain.checked, 'signature')} that hold.")
     details = {"room": chain.room, "revisions_checked": len(chain.rows),
                "signatures_checked": chain.checked, "threads": len(chain.threads),
                "head": chain.rows[-1].get("row_hash") if chain.rows else GENESIS,
@@ -1423,16 +1429,22 @@ def thread_lines(thread):
     """A thread in two lines."""
     confirmed = ""
     if thread.get("confirmations_needed") is not None:
+        needed = thread["confirmations_needed"]
         confirmed = f", {_count(thread.get('confirmations'))} of " \
-                    f"{thread['confirmations_needed']} confirmations"
+                    f"{_some(needed, 'confirmation')}"
     return (f"{thread['status']}: {_quoted(thread['subject'])} = "
             f"{_quoted(thread['current_value'])}\n"
-            f"    claim {thread['id']}, by {printable(thread['opened_by'])}, "
-            f"{thread['revisions_count']} revisions{confirmed}")
+            f"    thread {thread['id']}, by {printable(thread['opened_by'])}, "
+            f"{_some(thread['revisions_count'], 'revision')}{confirmed}")
 
 
 def _count(value):
     return len(value) if isinstance(value, list) else value
+
+
+def _some(number, one, many=None):
+    """A number and its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def revision_line(row):
@@ -1446,7 +1458,7 @@ def revision_line(row):
 
 def context_text(context):
     """A context for people."""
-    lines = [f"context {context['context_hash']}, {len(context['threads'])} threads, "
+    lines = [f"context {context['context_hash']}, {_some(len(context['threads']), 'thread')}, "
              f"read up to message {context.get('last_extracted_msg_id')}"]
     lines += [thread_lines(thread) for thread in context["threads"]]
     for found in context.get("discrepancies") or []:
@@ -1454,7 +1466,7 @@ def context_text(context):
                      f"{printable(found['description'])}")
     for heard in context.get("suggestions") or []:
         lines.append(f"said but not on the ledger: {printable(heard['agent_id'])} would "
-                     f"{printable(heard['kind'])} claim {printable(heard['claim_id'])} with "
+                     f"{printable(heard['kind'])} thread {printable(heard['claim_id'])} with "
                      f"{_quoted(heard['value'])} (message {heard['source_msg_id']})")
     if context.get("last_extraction_error"):
         lines.append(f"the arbiter failed: {printable(context['last_extraction_error'])}")
@@ -1463,16 +1475,19 @@ def context_text(context):
 
 def refreshed_text(done):
     """What the arbiter did, for people, and first of all what it did not."""
-    lines = [f"{done['extracted']} revisions, {done['discrepancies_found']} discrepancies "
+    found = _some(done["discrepancies_found"], "discrepancy", "discrepancies")
+    lines = [f"{_some(done['extracted'], 'revision')}, {found} "
              f"({printable(done['model_used'])}, {done['elapsed_ms']} ms)"]
     if done.get("error"):
         lines.append(f"the arbiter failed: {printable(done['error'])}")
     if done.get("skipped"):
-        lines.append(f"{done['skipped']} messages could not be read and were skipped: see "
-                     "claims context")
+        were = "was" if done["skipped"] == 1 else "were"
+        lines.append(f"{_some(done['skipped'], 'message')} could not be read and {were} skipped: "
+                     "see claims context")
     if done.get("remaining"):
         again = f" with --from {done['next_msg_id']}" if done.get("next_msg_id") else ""
-        lines.append(f"{done['remaining']} messages are left: refresh again{again}")
+        are = "is" if done["remaining"] == 1 else "are"
+        lines.append(f"{_some(done['remaining'], 'message')} {are} left: refresh again{again}")
     return "\n".join(lines)
 
 
@@ -1481,9 +1496,14 @@ def verdict_text(document):
     lines = [f"{printable(document.get('verdict'))}: {printable(document.get('explanation'))}"]
     for finding in document.get("findings") or []:
         lines.append("  found: " + to_json(finding))
-    for gap in document.get("not_proven") or []:
-        text = gap.get("text") or gap.get("name") if isinstance(gap, dict) else gap
-        lines.append(f"  not proven: {printable(text)}")
+    gaps = document.get("not_proven") or []
+    gaps = [gap if isinstance(gap, dict) else {"text": gap} for gap in gaps]
+    for i, gap in enumerate(gaps):
+        lines.append(f"  not proven: {printable(gap.get('text') or gap.get('name'))}")
+        remedy = gap.get("remedy")
+        # Neighbours that one step helps against share it.
+        if remedy and (i + 1 == len(gaps) or gaps[i + 1].get("remedy") != remedy):
+            lines.append(f"    to do: {printable(remedy)}")
     return "\n".join(lines)
 
 
@@ -1650,15 +1670,31 @@ def _cmd_show(args):
 
 def _cmd_handshakes(args):
     room = _room(args)
-    shakes, current = list_handshakes(room), get_context(room)
-    context = current["context_hash"]
-    agents = sealed_by(shakes, context, newest_value(current))
-    document = {"handshakes": shakes, "context_hash": context, "agreed_by": agents,
-                "sealed": len(agents) >= 2}
-    lines = [_shake_line(shake) for shake in shakes]
-    names = ", ".join(map(printable, agents)) or "nobody"
-    lines.append(f"{'sealed' if document['sealed'] else 'not sealed'}: {names} on {context}")
+    shakes, context = list_handshakes(room), get_context(room)
+    agents = sealed_by(shakes, context["context_hash"], newest_value(context))
+    # A server that counts parties has seen keys in other acts than handshakes, too.
+    is_sealed = context.get("sealed", len(agents) >= 2)
+    threads = [thread for thread in context["threads"] if thread["status"] != "cancelled"]
+    agreed = sum(thread["status"] == "agreed" for thread in threads)
+    document = {"handshakes": shakes, "context_hash": context["context_hash"],
+                "agreed_by": agents, "sealed": is_sealed, "threads_agreed": agreed,
+                "threads": len(threads)}
+    lines = [_shake_line(shake) for shake in shakes] + [_seal_line(document)]
     _show(args, document, lambda _: "\n".join(lines))
+
+
+def _seal_line(document):
+    """What the handshakes amount to. A sealed context may hold nothing that is agreed."""
+    of = f"{document['threads_agreed']} of {_some(document['threads'], 'thread')} agreed"
+    names = ", ".join(map(printable, document["agreed_by"])) or "nobody"
+    here = f"{names} on {printable(document['context_hash'])}"
+    if document["sealed"]:
+        return f"sealed, {of}: {here}"
+    context = document["context_hash"]
+    hands = {shake["agent_id"] for shake in document["handshakes"]
+             if shake["context_hash"] == context}
+    why = " (several names, but keys make them one party)" if len(hands) > 1 else ""
+    return f"not sealed, {of}: {here}{why}"
 
 
 def _shake_line(shake):
@@ -1674,7 +1710,7 @@ def _cmd_refresh(args):
 def _cmd_revise(args):
     thread = revise(_room(args), args.claim, args.kind, args.agent_id, args.value,
                     args.source_msg_id, args.quote, args.sign_key, args.bound,
-                    args.idempotency_key)
+                    args.idempotency_key, args.force)
     _show(args, thread, thread_lines)
 
 
@@ -1832,7 +1868,7 @@ def _add_live(commands):
 
 
 def _add_ledger(commands):
-    claims = commands.add_parser("claims", help="read and open negotiation threads")
+    claims = commands.add_parser("claims", help="read and open claim threads")
     inner = claims.add_subparsers(dest="claims_command", required=True, metavar="COMMAND")
     _command(inner, "context", _cmd_context, "show all threads and the context hash")
     opening = _command(inner, "open", _cmd_open, "open a thread")
@@ -1855,6 +1891,8 @@ def _add_ledger(commands):
     change.add_argument("agent_id", help="who does it")
     change.add_argument("value", nargs="?",
                         help="the new value, or the one confirmed; else the current one")
+    change.add_argument("--force", action="store_true",
+                        help="confirm a value that the thread does not have now")
     _add_evidence(change)
     _add_writing(change)
     shake = _command(commands, "handshake", _cmd_handshake, "put your hand to the context")

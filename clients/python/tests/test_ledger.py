@@ -42,7 +42,7 @@ class Threads(Case):
             "revise", self.room, thread["id"], "confirm", "bob", "May 20", "--json"))
         self.assertEqual((thread["status"], len(thread["revisions"])), ("agreed", 2))
         text = self.ok("claims", "context", self.room)
-        self.assertRegex(text, r"\Acontext [0-9a-f]{64}, 1 threads")
+        self.assertRegex(text, r"\Acontext [0-9a-f]{64}, 1 thread, read")
         self.assertIn('agreed: "Delivery date" = "May 20"', text)
         text = self.ok("claims", "show", self.room, thread["id"])
         self.assertIn('  1. propose by alice: "May 20"', text)
@@ -62,7 +62,7 @@ class Threads(Case):
         for kind, agent, status in (("update", "bob", 403), ("retract", "bob", 403),
                                     ("confirm", "alice", 400), ("contradict", "alice", 400)):
             with self.assertRaises(minutebook.MinutebookError) as caught:
-                minutebook.revise(self.room, claim, kind, agent, "x")
+                minutebook.revise(self.room, claim, kind, agent, "May 20")
             self.assertEqual(caught.exception.status, status, kind)
         self.assertEqual(run("claims", "show", self.room, str(uuid.uuid4())).returncode, 2)
         self.assertEqual(run("claims", "show", self.room, "no-uuid").returncode, 1)
@@ -91,7 +91,8 @@ class Signatures(Case):
             minutebook.SURFACE_V2, minutebook.SURFACE_V2])
         minutebook.handshake(self.room, "alice", key=alice)
         minutebook.handshake(self.room, "bob", key=bob, bound=True)
-        self.assertIn("sealed: alice, bob", self.ok("claims", "handshakes", self.room))
+        told = self.ok("claims", "handshakes", self.room)
+        self.assertIn("\nsealed, 1 of 1 thread agreed: alice, bob on ", told)
         self.assertEqual(minutebook.verify_room(self.room)["verdict"], "CLEAN")
 
     def test_a_bound_message_is_taken_and_checked(self):
@@ -104,8 +105,20 @@ class Signatures(Case):
     def test_a_value_that_moved_is_not_confirmed(self):
         claim, bob = self.opened(), self.key("bob")
         minutebook.revise(self.room, claim, "update", "alice", "May 21")
-        with self.assertRaisesRegex(minutebook.MinutebookError, "May 21"):
-            minutebook.revise(self.room, claim, "confirm", "bob", "May 20", key=bob, bound=True)
+        for how in ({}, {"key": bob}, {"key": bob, "bound": True}):
+            with self.assertRaisesRegex(minutebook.MinutebookError, "May 21"):
+                minutebook.revise(self.room, claim, "confirm", "bob", "May 20", **how)
+        done = run("revise", self.room, claim, "confirm", "bob", "May 20")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('value is "May 21" now, not "May 20"', done.stderr)
+        self.assertIn("--force", done.stderr)
+        self.assertEqual(minutebook.get_claim(self.room, claim)["revisions_count"], 2)
+        forced = json.loads(self.ok(
+            "revise", self.room, claim, "confirm", "bob", "May 20", "--force", "--json"))
+        self.assertEqual((forced["revisions_count"], forced["status"]), (3, "proposed"))
+        kept = json.loads(self.ok(
+            "revise", self.room, claim, "confirm", "bob", " May 21 ", "--json"))
+        self.assertEqual(kept["status"], "agreed")
 
 
 class Handshakes(Case):
@@ -113,15 +126,26 @@ class Handshakes(Case):
         claim = self.opened()
         context = minutebook.get_context(self.room)["context_hash"]
         self.ok("handshake", self.room, "alice", context)
-        self.assertIn("not sealed: alice", self.ok("claims", "handshakes", self.room))
+        self.assertIn("not sealed, 0 of 1 thread agreed: alice", self.ok("claims", "handshakes", self.room))
         shake = json.loads(self.ok("handshake", self.room, "bob", "--json"))
         self.assertEqual(shake["context_hash"], context)
-        self.assertIn("\nsealed: alice, bob", self.ok("claims", "handshakes", self.room))
+        self.assertIn("\nsealed, 0 of 1 thread agreed: alice, bob", self.ok("claims", "handshakes", self.room))
         minutebook.revise(self.room, claim, "update", "alice", "May 21")
-        self.assertIn("not sealed: nobody", self.ok("claims", "handshakes", self.room))
+        self.assertIn("not sealed, 0 of 1 thread agreed: nobody", self.ok("claims", "handshakes", self.room))
         done = run("handshake", self.room, "alice", context)
         self.assertEqual(done.returncode, 2)
         self.assertIn("HTTP 409", done.stderr)
+
+    def test_names_of_one_key_are_one_party_whatever_it_signed(self):
+        shared = self.key("shared")
+        # Only the server sees that the names go together: no handshake is signed.
+        minutebook.open_claim(self.room, "alice", "Price", "8 EUR", key=shared)
+        minutebook.open_claim(self.room, "bob", "Day", "Friday", key=shared)
+        for agent in ("alice", "bob"):
+            minutebook.handshake(self.room, agent)
+        told = self.ok("claims", "handshakes", self.room)
+        self.assertIn("\nnot sealed, 0 of 2 threads agreed: alice, bob on ", told)
+        self.assertIn("keys make them one party", told)
 
 
 class Arbiter(Case):
@@ -151,14 +175,14 @@ class Arbiter(Case):
         for name in ("skipped", "remaining", "next_msg_id", "error"):
             del done[name]
         self.assertEqual(minutebook.refreshed_text(done),
-                         "1 revisions, 0 discrepancies (openai-chat:m, 7 ms)")
+                         "1 revision, 0 discrepancies (openai-chat:m, 7 ms)")
 
     def test_what_was_said_and_not_done_is_told(self):
         claim = self.opened()
         context = minutebook.get_context(self.room)
         context["suggestions"] = [{"claim_id": claim, "kind": "confirm", "agent_id": "bob",
                                    "value": "May\n20", "quote": None, "source_msg_id": 4}]
-        self.assertIn(f'said but not on the ledger: bob would confirm claim {claim} with '
+        self.assertIn(f'said but not on the ledger: bob would confirm thread {claim} with '
                       '"May\\n20" (message 4)', minutebook.context_text(context))
 
 

@@ -105,7 +105,7 @@ class Document(unittest.TestCase):
 
     def type(self, line):
         context = minutebook.get_context(self.room)["context_hash"]
-        values = {"ROOM": self.room, "ID": "0", "SEQ": str(self.seq), "CLAIM": self.theirs,
+        values = {"ROOM": self.room, "ID": "0", "SEQ": str(self.seq), "THREAD": self.theirs,
                   "MINE": self.mine, "HASH": context, "MESSAGE": str(self.message)}
         # The one command that never ends by itself.
         line = re.sub(r"(minutebook\.py follow .*)", r"\1 --max 1", line)
