@@ -27,11 +27,16 @@ pub(crate) struct Shown {
     pub(crate) unknown: bool,
 }
 
-/// All sentences that apply.
+/// What helps against a cut tail, a rollback and a rewrite.
+const KEEP: &str = "keep a receipt or a checkpoint where the server cannot reach it, and check \
+                    against it: `minutebook-verify BUNDLE --receipt FILE` or `--anchor FILE`";
+
+/// All sentences that apply. Those that one step helps against stand together.
 pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
     let known = shown.anchored.max(shown.witnessed.map(|w| w.0));
+    let is_open = known.is_none_or(|known| known < shown.size);
     let mut out = vec![cut_tail(known), rollback(known)];
-    if known.is_none_or(|known| known < shown.size) {
+    if is_open {
         out.push(rewrite(known));
         out.push(fork(known));
     }
@@ -40,139 +45,134 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
     if shown.room {
         out.push(item(
             "other_rooms",
-            "only this room and the log's keys were checked; other rooms, API keys and agents' \
-             keys were not",
+            "other rooms, API keys and agents' keys were not checked, only this room and the log's \
+             keys",
+            "verify a bundle of the whole log",
         ));
     }
     if shown.unsigned > 0 {
-        out.push(item(
-            "unsigned_authorship",
-            format!(
-                "{} no agent's signature: that the named agent wrote them rests on the server's \
-                 word",
-                counted(shown.unsigned, "message carries", "messages carry")
-            ),
-        ));
+        out.push(unsigned(shown.unsigned));
     }
     if shown.erased > 0 {
-        out.push(item(
-            "erasure",
-            format!(
-                "{} erased with authority: what was said, whether it was allowed, and that no copy \
-                 is left elsewhere cannot be shown",
-                counted(shown.erased, "body was", "bodies were")
-            ),
-        ));
+        out.push(erasure(shown.erased));
     }
     if shown.unknown {
         out.push(item(
             "unknown_events",
-            "some records are of a type this verifier does not know, so whether they were allowed \
-             was not checked",
+            "records of a type this verifier does not know may not have been allowed",
+            "use the `minutebook-verify` of the server's version",
         ));
     }
     out.push(item(
         PROJECTIONS,
-        "what the server shows in its views is not in a bundle: `minutebook projections check` \
-         compares them with the log",
+        "what the server shows in its views may differ: a bundle does not hold them",
+        "have its operator run `minutebook projections check`, which compares them with the log",
     ));
     out.push(item(
         "verifier",
-        "that this program is the published one: compare the SHA-256 of its file with the \
-         release's and run minutebook-verify --selftest",
+        "this program may not be the published one",
+        "compare the SHA-256 of its file with the release's, and run `minutebook-verify \
+         --selftest`",
     ));
     out
 }
 
-fn item(name: &'static str, text: impl Into<String>) -> NotProven {
+fn item(name: &'static str, text: impl Into<String>, remedy: &'static str) -> NotProven {
     NotProven {
         name,
         text: text.into(),
+        remedy: Some(remedy),
     }
 }
 
 fn cut_tail(known: Option<u64>) -> NotProven {
-    item(
-        "cut_tail",
-        match known {
-            None => "no outside anchor was given: records may have been cut off the end".to_owned(),
-            Some(size) => format!(
-                "nothing is known here beyond the anchored size {size}: later records may have \
-                 been cut off the end"
-            ),
-        },
-    )
+    let text = match known {
+        None => "records may have been cut off the end".to_owned(),
+        Some(size) => format!("records after the anchored size {size} may have been cut off"),
+    };
+    item("cut_tail", text, KEEP)
 }
 
 fn rollback(known: Option<u64>) -> NotProven {
-    item(
-        "rollback",
-        match known {
-            None => "no outside anchor was given: this may be an older state of the log put back"
-                .to_owned(),
-            Some(size) => format!(
-                "this may be an older state of the log put back, though none older than size {size}"
-            ),
-        },
-    )
+    let text = match known {
+        None => "an older state of the log may have been put back".to_owned(),
+        Some(size) => format!(
+            "an older state of the log may have been put back, though none older than size {size}"
+        ),
+    };
+    item("rollback", text, KEEP)
 }
 
 fn rewrite(known: Option<u64>) -> NotProven {
-    item(
-        "rewrite",
-        match known {
-            None => "no outside anchor was given: the holder of the log's key may have rewritten \
-                     the log from any record on"
-                .to_owned(),
-            Some(size) => format!(
-                "the holder of the log's key may have rewritten the records after the anchored \
-                 size {size}"
-            ),
-        },
-    )
+    let text = match known {
+        None => "whoever holds the log's key may have rewritten it, from any record on".to_owned(),
+        Some(size) => format!(
+            "whoever holds the log's key may have rewritten the records after the anchored size \
+             {size}"
+        ),
+    };
+    item("rewrite", text, KEEP)
 }
 
 fn fork(known: Option<u64>) -> NotProven {
-    item(
-        "fork",
-        match known {
-            None => "no outside anchor was given: others may have been shown another version of \
-                     this log (compare checkpoints with them: `compare A B`)"
-                .to_owned(),
-            Some(size) => format!(
-                "others may have been shown another version of the records after the anchored \
-                 size {size} (compare checkpoints with them: `compare A B`)"
-            ),
-        },
-    )
+    let text = match known {
+        None => "others may have been shown another version of this log".to_owned(),
+        Some(size) => format!(
+            "others may have been shown another version of the records after the anchored size \
+             {size}"
+        ),
+    };
+    let compare = "compare checkpoints with them: `minutebook-verify compare A B`";
+    item("fork", text, compare)
 }
 
 fn time(witnessed: Option<(u64, u64)>) -> NotProven {
-    item(
-        "time",
-        match witnessed {
-            None => "times are the server's own word; only that they never decrease was checked, \
-                     so records may be backdated or postdated"
-                .to_owned(),
-            Some((size, time)) => format!(
-                "times are the server's own word; witnesses show only that the records up to \
-                 {size} existed at Unix time {time}"
-            ),
-        },
-    )
+    let text = match witnessed {
+        None => {
+            "times are the server's word: they never decrease, but records may be backdated or \
+                 postdated"
+                .to_owned()
+        }
+        Some((size, time)) => format!(
+            "times are the server's word, but for this: witnesses saw the records up to {size} at \
+             Unix time {time}"
+        ),
+    };
+    let witness = "have independent witnesses cosign the log's checkpoints, and name them in a \
+                   policy: `--policy FILE`";
+    item("time", text, witness)
 }
 
 fn omission(room: bool) -> NotProven {
+    let text = if room {
+        "messages that were sent but never recorded, and later records of this room left out of \
+         the bundle, cannot be seen here"
+    } else {
+        "messages that were sent but never recorded cannot be seen in a log"
+    };
+    let keep = "have senders keep their receipts, or signed copies: they show what is missing";
+    item("omission", text, keep)
+}
+
+fn unsigned(messages: u64) -> NotProven {
+    let carry = counted(messages, "message carries", "messages carry");
     item(
-        "omission",
-        if room {
-            "messages that were sent but never recorded, and later records of this room left out \
-             of the bundle, cannot be seen here"
-        } else {
-            "messages that were sent but never recorded cannot be seen in a log; a sender's signed \
-             copy or receipt shows them"
-        },
+        "unsigned_authorship",
+        format!("{carry} no agent's signature: who wrote them is the server's word"),
+        "have agents sign what matters",
     )
+}
+
+fn erasure(bodies: u64) -> NotProven {
+    let were = counted(bodies, "body was", "bodies were");
+    NotProven {
+        name: "erasure",
+        text: format!(
+            "{were} erased with authority: what they said and whether it was allowed cannot be \
+             shown, nor that no copy is left elsewhere"
+        ),
+        remedy: None,
+    }
 }
 
 #[cfg(test)]
@@ -205,5 +205,28 @@ mod tests {
         };
         assert!(!names(whole).contains(&"rewrite") && !names(whole).contains(&"fork"));
         assert!(names(whole).contains(&"cut_tail") && names(whole).contains(&"rollback"));
+    }
+
+    #[test]
+    fn sentences_are_short_and_name_commands_as_code() {
+        let all = Shown {
+            room: true,
+            size: 9,
+            unsigned: 1,
+            erased: 1,
+            unknown: true,
+            ..Shown::default()
+        };
+        for anchored in [None, Some(5)] {
+            for item in list(&Shown { anchored, ..all }) {
+                for text in [Some(item.text.as_str()), item.remedy]
+                    .into_iter()
+                    .flatten()
+                {
+                    assert!(text.chars().count() <= 170, "{text}");
+                    assert_eq!(text.matches('`').count() % 2, 0, "{text}");
+                }
+            }
+        }
     }
 }

@@ -43,9 +43,7 @@ pub fn render(report: &Report) -> String {
         }
     }
     let _ = writeln!(out, "\nNot proven");
-    for item in &report.not_proven {
-        let _ = writeln!(out, "  - {}: {}", item.name, neutralise(&item.text));
-    }
+    not_proven(&mut out, report);
     let _ = writeln!(
         out,
         "\n{} {}{}; policy sha256:{}",
@@ -181,6 +179,19 @@ fn findings(out: &mut String, report: &Report) {
     if report.findings_beyond > 0 {
         let more = counted(report.findings_beyond, "more finding", "more findings");
         let _ = writeln!(out, "  … and {more}");
+    }
+}
+
+/// What was not shown; what helps stands once, below those it helps against.
+fn not_proven(out: &mut String, report: &Report) {
+    let mut items = report.not_proven.iter().peekable();
+    while let Some(item) = items.next() {
+        let _ = writeln!(out, "  - {}: {}", item.name, neutralise(&item.text));
+        if let Some(remedy) = item.remedy
+            && items.peek().is_none_or(|next| next.remedy != item.remedy)
+        {
+            let _ = writeln!(out, "      to do: {}", neutralise(remedy));
+        }
     }
 }
 

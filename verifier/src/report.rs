@@ -196,11 +196,12 @@ impl Report {
         self.explanation = explain(self.verdict, &self.findings, self.findings_beyond);
     }
 
-    /// Says how far what readers are shown was compared with the log.
-    pub fn set_projections(&mut self, text: &'static str) {
+    /// Says how far what readers are shown was compared with the log, and what to do about it.
+    pub fn set_projections(&mut self, text: &'static str, remedy: &'static str) {
         for item in &mut self.not_proven {
             if item.name == not_proven::PROJECTIONS {
                 text.clone_into(&mut item.text);
+                item.remedy = Some(remedy);
             }
         }
     }
@@ -211,8 +212,10 @@ impl Report {
 pub struct NotProven {
     /// Stable name.
     pub name: &'static str,
-    /// In words.
+    /// What it means, in words; what stands between backticks is code.
     pub text: String,
+    /// What would show it, or is to be done about it; the same for neighbours that one step helps.
+    pub remedy: Option<&'static str>,
 }
 
 /// What one anchor or receipt given from outside says.

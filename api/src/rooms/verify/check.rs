@@ -25,14 +25,15 @@ use crate::http::views::no_room;
 use crate::offline::OfflineError;
 use crate::offline::streams::last_position;
 
-const COMPARED: &str = "this server compared what it shows of the room with the log itself; that \
+const COMPARED: &str = "the server itself compared what it shows of the room with the log: that \
                         its answers are made of those rows, and that the room stands nowhere else \
-                        in the directory, is its word: read the room again from the bundle";
+                        in its directory, is its word";
 const NOT_COMPARED: &str = "what the server shows in its views was not compared with the log, \
                             because the log itself does not hold";
-
 const NOT_FOLDED: &str = "what the server shows in its views was not compared with the log, \
                           because some of its records are not known to this program";
+/// What helps against what a server may show.
+const READ_AGAIN: &str = "read the room from its bundle instead of from the server";
 
 /// Projections of a room.
 const KINDS: [Kind; 3] = [Kind::Rooms, Kind::History, Kind::Threads];
@@ -78,16 +79,16 @@ pub(super) fn check(app: &App, id: RoomId) -> Result<Checked, ApiError> {
         report.add([Finding::log_unreadable(damage)], 0);
     }
     if report.verdict == Verdict::Refuted {
-        report.set_projections(NOT_COMPARED);
+        report.set_projections(NOT_COMPARED, READ_AGAIN);
         let seq = refuted(&report).and_then(|finding| finding.seq);
         let act = seq.and_then(|seq| Act::at(app, &*log, id, seq));
         return Ok(Checked { report, act });
     }
     let Some(Differences { list, beyond }) = audit.finish()? else {
-        report.set_projections(NOT_FOLDED);
+        report.set_projections(NOT_FOLDED, READ_AGAIN);
         return Ok(Checked { report, act: None });
     };
-    report.set_projections(COMPARED);
+    report.set_projections(COMPARED, READ_AGAIN);
     let act = list.first().and_then(|first| Act::of_row(&first.about));
     if !list.is_empty() {
         report.add(list.iter().map(finding), beyond);
