@@ -2,20 +2,17 @@
 //!
 //! Invariant: everything but our own words is escaped, and the page loads nothing.
 
+mod contents;
+
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::describe::METHODS;
+use self::contents::Operation;
 use crate::error::ErrorCode;
 
 /// The page's style.
-pub const STYLE: &str = ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;\
-max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\
-code,pre{font:14px ui-monospace,monospace}\
-section{border-top:1px solid #8886;padding:.5rem 0}h2{font-size:1rem;margin:.5rem 0}\
-h3{font-size:.9rem;margin:.5rem 0 0}td,th{text-align:left;vertical-align:top;\
-padding:.1rem 1rem .1rem 0}pre{overflow:auto;background:#8882;padding:.5rem}";
+pub const STYLE: &str = include_str!("style.css");
 
 /// What stands for a parameter in an example.
 const EXAMPLES: [(&str, &str); 8] = [
@@ -31,38 +28,60 @@ const EXAMPLES: [(&str, &str); 8] = [
 
 /// The page about a finished description.
 pub fn page(document: &Value) -> String {
+    let groups = contents::groups(document);
     let mut out = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>Minutebook API</title>\
-         <style>{STYLE}</style><p><a href=\"/\">Minutebook</a></p><h1>Minutebook API</h1>\
-         <p>{}</p>\
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>Minutebook API</title><style>{STYLE}</style></head><body>\
+         <a class=\"skip\" href=\"#main\">Skip the contents</a><div class=\"page\">"
+    );
+    let mut folded = String::new();
+    contents::render(&mut out, &mut folded, &groups);
+    write!(
+        out,
+        "<main id=\"main\" tabindex=\"-1\"><p><a href=\"/\">Minutebook</a></p>\
+         <h1>Minutebook API</h1><p>{}</p>\
          <p>For programs: <a href=\"/openapi.json\">openapi.json</a>. In the examples \
          <code>URL</code> is this server and <code>ROOM</code> a room's UUID; where a key is \
-         needed, add <code>-H \"Authorization: Bearer $KEY\"</code>.</p>",
-        text(document.pointer("/info/description"))
-    );
-    for (path, item) in entries(document.get("paths")) {
-        for method in METHODS {
-            if let Some(operation) = item.get(method) {
-                section(&mut out, document, &method.to_uppercase(), path, operation);
-            }
+         needed, add <code>-H \"Authorization: Bearer $KEY\"</code>.</p>{folded}",
+        prose(document.pointer("/info/description"))
+    )
+    .ok();
+    for group in &groups {
+        let (id, title) = (group.id, group.title);
+        write!(out, "<section id=\"{id}\"><h2>{title}</h2>").ok();
+        for operation in &group.operations {
+            section(&mut out, document, operation);
         }
+        out.push_str("</section>");
     }
-    out.push_str("<section><h2>Shapes</h2>");
-    for (name, schema) in entries(document.pointer("/components/schemas")) {
-        let name = escape(name);
-        write!(out, "<h3 id=\"shape-{name}\"><code>{name}</code></h3>").ok();
-        write!(out, "<p>{}</p>", text(schema.get("description"))).ok();
-        fields(&mut out, schema);
-    }
-    out.push_str("</section>");
+    shapes(&mut out, document);
     errors(&mut out);
-    out.push_str("</html>");
+    out.push_str("</main></div></body></html>");
     out
 }
 
+fn shapes(out: &mut String, document: &Value) {
+    out.push_str("<section id=\"shapes\"><h2>Shapes</h2>");
+    for (name, schema) in entries(document.pointer("/components/schemas")) {
+        let name = escape(name);
+        write!(
+            out,
+            "<section id=\"shape-{name}\"><h3><code>{name}</code></h3>"
+        )
+        .ok();
+        write!(out, "<p>{}</p>", prose(schema.get("description"))).ok();
+        fields(out, schema);
+        out.push_str("</section>");
+    }
+    out.push_str("</section>");
+}
+
 fn errors(out: &mut String) {
-    out.push_str("<section><h2>Errors</h2><table><tr><th>code<th>status<th>retry<th>meaning");
+    out.push_str(
+        "<section id=\"errors\"><h2>Errors</h2><div class=\"scroll\"><table>\
+         <tr><th>code<th>status<th>retry<th>meaning",
+    );
     for code in ErrorCode::ALL {
         let (name, status, title) = (code.as_str(), code.status(), escape(code.title()));
         let retry = if code.is_retryable() { "yes" } else { "no" };
@@ -71,30 +90,34 @@ fn errors(out: &mut String) {
         out.push_str("<td>");
         out.push_str(&title);
     }
-    out.push_str("</table></section>");
+    out.push_str("</table></div></section>");
 }
 
-fn section(out: &mut String, document: &Value, method: &str, path: &str, operation: &Value) {
-    let (summary, about) = (operation.get("summary"), operation.get("description"));
+fn section(out: &mut String, document: &Value, operation: &Operation<'_>) {
+    let (method, path) = (operation.method.as_str(), operation.path);
+    let (anchor, shown) = (operation.anchor(), escape(path));
     write!(
         out,
-        "<section><h2><code>{method} {}</code></h2><p>{}</p><p>{}</p>",
-        escape(path),
-        text(summary),
-        text(about)
+        "<section id=\"{anchor}\"><h3><a href=\"#{anchor}\"><code>{method} {shown}</code></a></h3>"
     )
     .ok();
+    let operation = operation.what;
+    for about in ["summary", "description"] {
+        if let Some(about) = operation.get(about) {
+            write!(out, "<p>{}</p>", prose(Some(about))).ok();
+        }
+    }
     parameters(out, operation);
     let body = operation.get("requestBody");
     if let Some(schema) = body.and_then(|body| json_schema(body).or_else(|| form_schema(body))) {
-        out.push_str("<h3>Body</h3>");
+        out.push_str("<h4>Body</h4>");
         fields(out, resolve(document, schema));
     }
     responses(out, document, operation);
     let example = example(document, method, path, operation);
     write!(
         out,
-        "<h3>Example</h3><pre>{}</pre></section>",
+        "<h4>Example</h4><pre>{}</pre></section>",
         escape(&example)
     )
     .ok();
@@ -105,7 +128,7 @@ fn parameters(out: &mut String, operation: &Value) {
     if parameters.is_empty() {
         return;
     }
-    out.push_str("<h3>Parameters</h3><table>");
+    out.push_str("<h4>Parameters</h4><div class=\"scroll\"><table>");
     for parameter in parameters {
         let needed = if is_required(parameter) {
             ", required"
@@ -118,17 +141,20 @@ fn parameters(out: &mut String, operation: &Value) {
             text(parameter.get("name")),
             text(parameter.get("in")),
             parameter.get("schema").map(kind).unwrap_or_default(),
-            text(parameter.get("description"))
+            prose(parameter.get("description"))
         )
         .ok();
     }
-    out.push_str("</table>");
+    out.push_str("</table></div>");
 }
 
 /// The fields of an object, one per row.
 fn fields(out: &mut String, schema: &Value) {
+    if entries(schema.get("properties")).next().is_none() {
+        return;
+    }
     let required = list(schema.get("required"));
-    out.push_str("<table>");
+    out.push_str("<div class=\"scroll\"><table>");
     for (name, field) in entries(schema.get("properties")) {
         let needed = required.iter().any(|one| one.as_str() == Some(name));
         write!(
@@ -137,18 +163,18 @@ fn fields(out: &mut String, schema: &Value) {
             escape(name),
             kind(field),
             if needed { ", required" } else { "" },
-            text(field.get("description"))
+            prose(field.get("description"))
         )
         .ok();
     }
-    out.push_str("</table>");
+    out.push_str("</table></div>");
 }
 
 fn responses(out: &mut String, document: &Value, operation: &Value) {
-    out.push_str("<h3>Answers</h3><table>");
+    out.push_str("<h4>Answers</h4><div class=\"scroll\"><table>");
     for (status, response) in entries(operation.get("responses")) {
         let shape = json_schema(response).map(kind).unwrap_or_default();
-        let about = text(response.get("description"));
+        let about = prose(response.get("description"));
         write!(
             out,
             "<tr><td><code>{}</code><td>{shape}<td>{about}",
@@ -156,11 +182,11 @@ fn responses(out: &mut String, document: &Value, operation: &Value) {
         )
         .ok();
     }
-    out.push_str("</table>");
+    out.push_str("</table></div>");
     let answers = entries(operation.get("responses"));
     let done = answers.filter(|(status, _)| status.starts_with('2'));
     for schema in done.filter_map(|(_, response)| json_schema(response)) {
-        out.push_str("<h3>Fields of the answer</h3>");
+        out.push_str("<h4>Fields of the answer</h4>");
         fields(out, resolve(document, schema));
     }
 }
@@ -277,6 +303,26 @@ fn entries(value: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
         .map(|(name, value)| (name.as_str(), value))
 }
 
+/// Our own words, in which what stands between backticks is code.
+fn prose(value: Option<&Value>) -> String {
+    let escaped = text(value);
+    let mut out = String::with_capacity(escaped.len());
+    let mut rest = escaped.as_str();
+    while let Some((before, code, after)) = code(rest) {
+        write!(out, "{before}<code>{code}</code>").ok();
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What stands before, between and after the first two backticks.
+fn code(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, after) = rest.split_once('`')?;
+    Some((before, code, after))
+}
+
 fn text(value: Option<&Value>) -> String {
     escape(value.and_then(Value::as_str).unwrap_or_default())
 }
@@ -303,5 +349,13 @@ mod tests {
             "&lt;a href=&quot;x&quot;&gt;&amp;"
         );
         assert!(!page.contains("<script") && !page.contains("http://"));
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_nothing_else_is() {
+        let prose = |text: &str| super::prose(Some(&Value::from(text)));
+        assert_eq!(prose("a `b<` c"), "a <code>b&lt;</code> c");
+        assert_eq!(prose("`a` and `b"), "<code>a</code> and `b");
+        assert_eq!(prose(""), "");
     }
 }

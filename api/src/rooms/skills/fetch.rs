@@ -15,7 +15,7 @@ use crate::http::query::Query;
 use crate::http::reply::{self, Reply};
 
 /// A skill.
-#[utoipa::path(get, path = "/api/skills/{id}", tag = "rooms",
+#[utoipa::path(get, path = "/api/skills/{id}", tag = "skills",
     params(
         ("id" = String, Path, description = "The skill's UUID"),
         ("include" = Option<String>, Query, description = "sig: with the author's signature"),
@@ -35,7 +35,7 @@ pub(super) async fn skill_manifest(State(app): State<Shared>, request: Request) 
 }
 
 /// Where a skill's bundle is.
-#[utoipa::path(get, path = "/api/skills/{id}/{file}", tag = "rooms",
+#[utoipa::path(get, path = "/api/skills/{id}/{file}", tag = "skills",
     params(
         ("id" = String, Path, description = "The skill's UUID"),
         ("file" = String, Path, description = "Any name: it is for people"),
@@ -59,7 +59,7 @@ pub(super) async fn skill_file(State(app): State<Shared>, request: Request) -> R
 }
 
 /// A bundle's bytes.
-#[utoipa::path(get, path = "/skills-cdn/{file}", tag = "rooms",
+#[utoipa::path(get, path = "/skills-cdn/{file}", tag = "skills",
     params(("file" = String, Path, description = "The SHA-256 in hex, and .tar.gz")),
     responses(
         (status = 200, body = Vec<u8>, content_type = "application/gzip",

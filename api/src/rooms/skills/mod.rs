@@ -53,7 +53,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
 const HERE: Target = Target::Stream(StreamId::Skills);
 
 /// Publishes a skill.
-#[utoipa::path(post, path = "/api/skills", tag = "rooms",
+#[utoipa::path(post, path = "/api/skills", tag = "skills",
     request_body(content = FormBody, content_type = "multipart/form-data"),
     responses(
         (status = 201, body = UploadedJson<'_>, description = "Published, now or before"),
