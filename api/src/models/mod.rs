@@ -33,6 +33,9 @@ pub trait LanguageModel: Send + Sync {
     /// Its name, for the record.
     fn model(&self) -> &str;
 
+    /// Whether prompts leave this process.
+    fn is_remote(&self) -> bool;
+
     /// Completes a prompt. Ends by itself within a bounded time.
     fn complete<'a>(&'a self, prompt: &'a Prompt) -> Completing<'a>;
 }

@@ -138,6 +138,10 @@ impl LanguageModel for OpenAi {
         &self.model
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn complete<'a>(&'a self, prompt: &'a Prompt) -> Completing<'a> {
         Box::pin(self.ask(prompt))
     }

@@ -61,6 +61,10 @@ impl LanguageModel for Rules {
         MODEL
     }
 
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     fn complete<'a>(&'a self, prompt: &'a Prompt) -> Completing<'a> {
         Box::pin(async { Ok(read(&prompt.task).to_string()) })
     }

@@ -1,5 +1,6 @@
 //! The front page, and opening a room from it without any script.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use askama::Template;
@@ -11,7 +12,7 @@ use minutebook_domain::Command;
 use minutebook_domain::actor::Actor;
 use minutebook_domain::ids::RoomId;
 use minutebook_domain::keys::Scope;
-use minutebook_domain::room::{self, Dialect, Opened, ProtocolMode};
+use minutebook_domain::room::{self, CONFIRMATIONS_NEEDED, Dialect, Opened, ProtocolMode};
 use minutebook_domain::text::{AgentName, Description};
 use uuid::Uuid;
 
@@ -24,9 +25,12 @@ use crate::http::app::{App, Shared};
 use crate::http::python;
 use crate::http::query::Query;
 use crate::http::reply::Reply;
+use crate::policies::arbiter::Arbiter;
 
 /// The actor of a room that a page opened without a key.
 const NOBODY: &str = "anonymous";
+const NO_ARBITER: &str = "This server runs without an arbiter, so nobody would read along. Create \
+                          the room without Premium, or ask who runs the server for an arbiter.";
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -37,8 +41,38 @@ struct HomePage {
     problem: Option<String>,
     description: String,
     is_public: bool,
-    is_for_two: bool,
+    confirmations_needed: u8,
+    choices: [Choice; 4],
+    is_premium: bool,
+    /// Who reads premium rooms here, in words.
+    arbiter: Option<&'static str>,
 }
+
+/// A number of confirmations.
+#[derive(Clone, Copy)]
+struct Choice {
+    number: u8,
+    words: &'static str,
+}
+
+const CHOICES: [Choice; 4] = [
+    Choice {
+        number: 2,
+        words: "two others confirm its value",
+    },
+    Choice {
+        number: 1,
+        words: "one other confirms its value: for two parties",
+    },
+    Choice {
+        number: 3,
+        words: "three others confirm its value",
+    },
+    Choice {
+        number: 4,
+        words: "four others confirm its value",
+    },
+];
 
 impl HomePage {
     fn new(app: &App) -> Self {
@@ -49,8 +83,20 @@ impl HomePage {
             problem: None,
             description: String::new(),
             is_public: false,
-            is_for_two: false,
+            confirmations_needed: CONFIRMATIONS_NEEDED,
+            choices: CHOICES,
+            is_premium: false,
+            arbiter: app.arbiter.as_deref().map(who_reads),
         }
+    }
+}
+
+/// Who reads, and whether what is said leaves this server for it.
+fn who_reads(arbiter: &Arbiter) -> &'static str {
+    if arbiter.sends_messages_away() {
+        "Here a language model reads, and its server is sent what is said in the room."
+    } else {
+        "Here it knows a few patterns of English, and nothing leaves this server."
     }
 }
 
@@ -65,6 +111,7 @@ struct Filled {
     is_public: bool,
     /// None is the rules' own number.
     confirmations_needed: Option<u8>,
+    mode: ProtocolMode,
     key: String,
 }
 
@@ -77,7 +124,16 @@ impl Filled {
             // A form sends every line break as two characters.
             description: field("description").replace("\r\n", "\n"),
             is_public: field("is_public") == "true",
-            confirmations_needed: (field("confirmations_needed") == "1").then_some(1),
+            // What is none of the choices was not sent by this form.
+            confirmations_needed: CHOICES
+                .iter()
+                .map(|choice| choice.number)
+                .find(|number| field("confirmations_needed") == number.to_string())
+                .filter(|number| *number != CONFIRMATIONS_NEEDED),
+            mode: match field("protocol_mode").as_ref() {
+                "premium" => ProtocolMode::Premium,
+                _ => ProtocolMode::Standard,
+            },
             key: field("api_key").trim().to_owned(),
         }
     }
@@ -87,13 +143,13 @@ impl Filled {
 pub(super) async fn open_room(State(app): State<Shared>, request: Request) -> Reply {
     let (mut parts, body) = request.into_parts();
     let filled = Filled::read(&app.body(body).await?);
-    match open(&app, &mut parts, &filled).await {
+    match open(Arc::clone(&app), &mut parts, &filled).await {
         Ok(id) => Ok(see(id)),
         Err(error) => refused(&app, filled, &error),
     }
 }
 
-async fn open(app: &App, parts: &mut Parts, filled: &Filled) -> Result<RoomId, ApiError> {
+async fn open(app: Shared, parts: &mut Parts, filled: &Filled) -> Result<RoomId, ApiError> {
     if from_another_site(&parts.headers) {
         let words = "This form was sent by a page of another site. Send it from here.";
         return Err(ApiError::new(ErrorCode::ActorNotAllowed, words));
@@ -111,6 +167,9 @@ async fn open(app: &App, parts: &mut Parts, filled: &Filled) -> Result<RoomId, A
         ApiError::new(code, format!("What it is for: {rejection}"))
     })?;
     let actor = opener(&caller)?;
+    if filled.mode == ProtocolMode::Premium && app.arbiter.is_none() {
+        return Err(ApiError::new(ErrorCode::ArbiterOff, NO_ARBITER));
+    }
     let client = app.client(parts).addr;
     app.rooms_limit
         .take(client, Instant::now())
@@ -123,7 +182,7 @@ async fn open(app: &App, parts: &mut Parts, filled: &Filled) -> Result<RoomId, A
         is_public: filled.is_public,
         message_limit: Some(app.config.messages_per_room).filter(|limit| *limit > 0),
         name: None,
-        protocol_mode: ProtocolMode::Standard,
+        protocol_mode: filled.mode,
     };
     let command = Command::Room(id, room::Command::Open(opened)).check()?;
     let submission = Submission {
@@ -132,8 +191,28 @@ async fn open(app: &App, parts: &mut Parts, filled: &Filled) -> Result<RoomId, A
         idempotency: None,
         cause: None,
     };
-    app.engine.submit(submission).await?;
+    submit(app, id, submission, filled.mode).await?;
     Ok(id)
+}
+
+/// Opens the room, and has the arbiter follow a premium one: in a task of its own, since a browser
+/// that hangs up ends this one while the room is on its way.
+async fn submit(
+    app: Shared,
+    id: RoomId,
+    submission: Submission,
+    mode: ProtocolMode,
+) -> Result<(), ApiError> {
+    let opened = tokio::spawn(async move {
+        app.engine.submit(submission).await?;
+        if let Some(arbiter) = &app.arbiter
+            && mode == ProtocolMode::Premium
+        {
+            arbiter.follow(id);
+        }
+        Ok(())
+    });
+    opened.await.map_err(|error| ApiError::internal(&error))?
 }
 
 /// A browser says where a form was sent from; one that does not say is believed.
@@ -174,7 +253,8 @@ fn refused(app: &App, filled: Filled, error: &ApiError) -> Reply {
         problem: Some(error.detail.clone().into_owned()),
         description: filled.description,
         is_public: filled.is_public,
-        is_for_two: filled.confirmations_needed.is_some(),
+        confirmations_needed: filled.confirmations_needed.unwrap_or(CONFIRMATIONS_NEEDED),
+        is_premium: filled.mode == ProtocolMode::Premium,
         ..HomePage::new(app)
     };
     let status = StatusCode::from_u16(error.code.status());

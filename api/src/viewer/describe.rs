@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use minutebook_domain::room::ProtocolMode;
 use minutebook_domain::time::Timestamp;
 use minutebook_projections::rooms::RoomRow;
 
@@ -33,21 +34,42 @@ pub(super) struct Facts {
     pub(super) opened: When,
     pub(super) messages: String,
     pub(super) limit: Option<String>,
+    /// Of a premium room: who reads it.
+    pub(super) reading: Option<&'static str>,
     /// The description, fenced for Markdown.
     pub(super) briefing: Option<String>,
 }
 
 impl Facts {
-    pub(super) fn of(row: &RoomRow) -> Self {
+    pub(super) fn of(row: &RoomRow, has_arbiter: bool) -> Self {
         let described = !row.description.is_empty();
         Self {
             is_public: row.is_public,
             is_closed: row.is_closed,
             opened: When::of(row.created_at),
             messages: some(row.message_count, "message"),
-            limit: row.message_limit.map(grouped),
+            limit: row.message_limit.map(|limit| some(limit, "message")),
+            reading: reading(row, has_arbiter),
             briefing: described.then(|| fenced(&row.description)),
         }
+    }
+}
+
+/// What it means that a room is premium, in a sentence.
+fn reading(row: &RoomRow, has_arbiter: bool) -> Option<&'static str> {
+    match (row.mode, row.is_closed, has_arbiter) {
+        (ProtocolMode::Standard, _, _) => None,
+        (ProtocolMode::Premium, true, _) => {
+            Some("The arbiter read this room by itself until it was closed.")
+        }
+        (ProtocolMode::Premium, false, true) => Some(
+            "The arbiter reads every message and puts the proposals it finds on record as threads; \
+             only agents confirm them.",
+        ),
+        (ProtocolMode::Premium, false, false) => Some(
+            "The arbiter should read every message, but this server runs without one now: nobody \
+             does.",
+        ),
     }
 }
 

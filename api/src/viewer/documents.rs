@@ -18,6 +18,7 @@ const ROBOTS: &str = "User-agent: *\nDisallow: /api/\n";
 struct Agents {
     base: String,
     require_key: bool,
+    has_arbiter: bool,
 }
 
 #[derive(Template)]
@@ -32,6 +33,7 @@ pub(super) async fn agents(State(app): State<Shared>, request: Request) -> Reply
     let page = Agents {
         base: app.base_url(&parts),
         require_key: app.config.require_key,
+        has_arbiter: app.arbiter.is_some(),
     };
     page::markdown(StatusCode::OK, Indexed::Yes, &page)
 }

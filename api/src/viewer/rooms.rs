@@ -5,6 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use minutebook_domain::ids::RoomId;
+use minutebook_domain::room::ProtocolMode;
 use minutebook_projections::rooms::{PublicPage, RoomRow, Sort};
 
 use super::assets::{self, ROOM_MODULES};
@@ -43,6 +44,7 @@ struct Listed {
     active: Option<When>,
     opened: When,
     is_closed: bool,
+    is_premium: bool,
 }
 
 impl Listed {
@@ -57,6 +59,7 @@ impl Listed {
             active: row.last_message_at.map(When::of),
             opened: When::of(row.created_at),
             is_closed: row.is_closed,
+            is_premium: row.mode == ProtocolMode::Premium,
         }
     }
 }
@@ -151,6 +154,14 @@ struct RoomPage {
     facts: Option<Facts>,
 }
 
+impl RoomPage {
+    fn is_premium(&self) -> bool {
+        self.facts
+            .as_ref()
+            .is_some_and(|facts| facts.reading.is_some())
+    }
+}
+
 #[derive(Template)]
 #[template(path = "room.md")]
 struct RoomDocument {
@@ -179,17 +190,18 @@ pub(super) async fn room(State(app): State<Shared>, request: Request) -> Reply {
     let (parts, _) = request.into_parts();
     let base = app.base_url(&parts);
     let found = find(&app, &parts)?;
+    let has_arbiter = app.arbiter.is_some();
     let answer = if page::wants_markdown(&parts) {
-        document(base, found)
+        document(base, found, has_arbiter)
     } else {
-        live(&base, found)
+        live(&base, found, has_arbiter)
     };
     answer.map(page::by_accept)
 }
 
-fn document(base: String, found: Found) -> Reply {
+fn document(base: String, found: Found, has_arbiter: bool) -> Reply {
     let (uuid, facts) = match found {
-        Found::Room(row) => (row.id.to_string(), Some(Facts::of(&row))),
+        Found::Room(row) => (row.id.to_string(), Some(Facts::of(&row, has_arbiter))),
         Found::Locked(id) => (id.to_string(), None),
         Found::Nothing => {
             let page = MissingDocument { base };
@@ -200,11 +212,15 @@ fn document(base: String, found: Found) -> Reply {
     page::markdown(StatusCode::OK, Indexed::No, &page)
 }
 
-fn live(base: &str, found: Found) -> Reply {
+fn live(base: &str, found: Found, has_arbiter: bool) -> Reply {
     let (uuid, (title, brief), facts) = match found {
         Found::Room(row) => {
             let words = heading(&row.description);
-            (row.id.to_string(), words, Some(Facts::of(&row)))
+            (
+                row.id.to_string(),
+                words,
+                Some(Facts::of(&row, has_arbiter)),
+            )
         }
         Found::Locked(id) => (id.to_string(), ("A room".to_owned(), None), None),
         Found::Nothing => {

@@ -54,7 +54,7 @@ pub(super) fn revision_v2(
 }
 
 /// A `roomcomm-v1` revision.
-pub(super) fn revision_v1(
+pub(crate) fn revision_v1(
     claim: &str,
     (agent, number): (&str, u8),
     kind: &str,

@@ -19,7 +19,7 @@ mod arbiter_words;
 mod audit;
 mod claims;
 mod claims_chain;
-mod claims_signed;
+pub(crate) mod claims_signed;
 mod claims_status;
 mod described;
 mod events;

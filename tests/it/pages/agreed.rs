@@ -1,4 +1,4 @@
-//! Agreements as they come about, in front of whoever watches.
+//! Threads as they are settled, in front of whoever watches.
 
 use minutebook_tests::http::Answer;
 use minutebook_tests::server::Server;
@@ -8,14 +8,14 @@ use super::browser::Browser;
 use crate::support::start;
 
 /// A write that the server takes.
-fn write(server: &Server, path: &str, body: &Value) -> Answer {
+pub(super) fn write(server: &Server, path: &str, body: &Value) -> Answer {
     let answer = server.json("POST", path, Some(body)).unwrap();
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer
 }
 
 #[test]
-fn a_claim_is_seen_to_become_agreed_disputed_and_sealed() {
+fn a_thread_is_seen_to_become_agreed_disputed_and_sealed() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path());
     let opened = json!({ "description": "Agree on a day", "confirmations_needed": 1 });
@@ -30,7 +30,7 @@ fn a_claim_is_seen_to_become_agreed_disputed_and_sealed() {
         opened["uuid"].as_str().unwrap()
     ));
     browser.until_text("#status", "Live");
-    browser.until_text("#threads-summary", "No claim has been put on record yet");
+    browser.until_text("#threads-summary", "No thread has been opened yet");
     browser.until("document.getElementById('arbiter').hidden");
 
     let claim = json!({
@@ -52,7 +52,7 @@ fn a_claim_is_seen_to_become_agreed_disputed_and_sealed() {
     act("bob", "confirm", "Friday");
     browser.until_text(".thread .chip", "agreed");
     browser.until_text(".ledger li:nth-child(2)", "bob confirms Friday");
-    browser.until_text(".thread > p", "1 of 1 confirmations");
+    browser.until_text(".thread > p", "1 of 1 confirmation · 2 entries");
     browser.until_text("#spoken", "Delivery <day>: agreed");
 
     act("bob", "contradict", "Friday");
@@ -70,7 +70,8 @@ fn a_claim_is_seen_to_become_agreed_disputed_and_sealed() {
         let hand = json!({ "agent_id": agent, "context_hash": context.json()["context_hash"] });
         write(&server, &format!("{room}/handshake"), &hand);
     }
-    browser.until_text("#sealed", "Sealed: 2 agents");
+    browser.until_text("#sealed", "Sealed: 1 of 1 thread agreed");
+    browser.until_text("#sealed-why", "alice and bob shook hands on exactly this");
     browser.click("#verdict-again");
     browser.until("!document.getElementById('verdict-when').innerText.includes('Newer')");
     browser.until_text("#verdict-heading .badge", "Clean");

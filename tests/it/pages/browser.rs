@@ -108,6 +108,16 @@ impl Browser {
         );
     }
 
+    /// Takes the window from the screen, so that the page is hidden.
+    pub(crate) fn hide(&mut self) {
+        self.post("/window/minimize", &json!({}));
+    }
+
+    /// Brings the window back.
+    pub(crate) fn show(&mut self) {
+        self.post("/window/rect", &json!({ "width": 1400, "height": 900 }));
+    }
+
     /// Runs a script in every page before its own.
     pub(crate) fn before_pages(&mut self, script: &str) {
         let command = "Page.addScriptToEvaluateOnNewDocument";

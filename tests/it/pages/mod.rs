@@ -2,7 +2,12 @@
 
 mod agreed;
 mod browser;
+mod docs;
 mod documents;
 mod live;
 mod look;
+mod narrow;
+mod premium;
+mod seals;
 mod stubbed;
+mod tabs;

@@ -41,7 +41,11 @@ fn a_refuted_record_is_told_in_words_and_says_where() {
         "explanation": "the body of seq 3 was changed",
         "details": { "messages_checked": 1, "messages_signed": 0 },
         "findings": [finding],
-        "not_proven": [{ "name": "cut_tail", "text": "records may have been cut off" }],
+        "not_proven": [
+            { "name": "cut_tail", "text": "records may be cut `off`", "remedy": "keep `a <b>`" },
+            { "name": "rollback", "text": "or put back", "remedy": "keep `a <b>`" },
+            { "name": "erasure", "text": "a lone ` is itself", "remedy": null },
+        ],
         "log": { "origin": "example.org", "size": 3, "root": "abc", "events_checked": 3 },
     });
     let (_data, _server, mut browser) = page(&json!({ "/verify": verify }));
@@ -51,6 +55,16 @@ fn a_refuted_record_is_told_in_words_and_says_where() {
     browser.click("#verdict-more summary");
     browser.until_text("#verdict-details", "log seq 3: the body is <b>not</b>");
     browser.until_text("#verdict-details", "body_changed");
+    // What is code looks like code, and what helps is said once.
+    let code = browser.run(
+        "return [...document.querySelectorAll('#verdict-details code')].map((one) => \
+         one.textContent)",
+    );
+    assert_eq!(code, json!(["body_changed", "off", "a <b>"]));
+    browser.until_text("#verdict-details", "A lone ` is itself");
+    let remedies = browser.run("return document.querySelectorAll('.remedy').length");
+    assert_eq!(remedies, json!(1));
+    browser.until_text("#evidence", "example.org");
     let colours = browser.run(
         "return ['#verdict-heading .badge', 'body'].map((css) => \
          getComputedStyle(document.querySelector(css)).color)",
@@ -59,7 +73,7 @@ fn a_refuted_record_is_told_in_words_and_says_where() {
 }
 
 #[test]
-fn agreements_are_shown_with_their_ledgers() {
+fn threads_are_shown_with_their_ledgers() {
     let claim = "5c6cf5cd-5c29-4c39-a3b4-1d4cd6bcb9d0";
     let (key, hash) = ("ab".repeat(32), "cd".repeat(32));
     let revision = |id: u64, kind: &str, author: &str, value: &str| {
@@ -100,12 +114,13 @@ fn agreements_are_shown_with_their_ledgers() {
     browser.until_text(".thread summary", "<u>Delivery</u> date");
     browser.until_text(".thread .chip", "agreed");
     browser.until_text("#discrepancies", "the price differs");
-    browser.until_text("#sealed", "Sealed: 2 agents");
+    browser.until_text("#sealed", "Sealed: 1 of 1 thread agreed");
+    browser.until_text("#sealed-why", "alice and bob shook hands");
     browser.click(".thread summary");
     browser.until_text(".ledger li:nth-child(2)", "bob confirms Friday");
     browser.until_text(".ledger", "May we <i>say</i> Friday?");
     browser.until_text(".ledger", "ababab…abab");
-    browser.until_text(".thread > p", "1 of 1 confirmations · 2 entries");
+    browser.until_text(".thread > p", "1 of 1 confirmation · 2 entries");
     browser.click(".ledger .place a");
     browser.until("location.hash === '#m1'");
     browser.expect_no_complaint();

@@ -119,6 +119,11 @@ impl Arbiter {
         }))
     }
 
+    /// Whether what is said in the rooms it reads leaves this server.
+    pub fn sends_messages_away(&self) -> bool {
+        self.models.is_any_remote()
+    }
+
     /// Reads what is new in a room, or again from some message on.
     pub async fn run(&self, room: RoomId, from: Option<u64>) -> Result<Run, RunError> {
         let turn = self.turn(room);

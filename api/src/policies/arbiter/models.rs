@@ -87,6 +87,11 @@ impl Models {
         }))
     }
 
+    /// Whether any of them is reached over the network.
+    pub(super) fn is_any_remote(&self) -> bool {
+        self.named.iter().any(|named| named.model.is_remote())
+    }
+
     /// Asks one after the other until one answers. If none does, what stands in the record is the
     /// failure of the one that says most about the message; only if all of them say that it is the
     /// message, it is, and only if none of them was there, it is an outage.

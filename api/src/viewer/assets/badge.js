@@ -1,7 +1,7 @@
 // The verdict on the room's record, in words and colour, and what it does not prove.
 
 import * as api from "./api.js";
-import { el, fill, some } from "./dom.js";
+import { count, el, fill, prose, some } from "./dom.js";
 
 /// A check follows new events once the room has been quiet for so long …
 const QUIET_MS = 4_000;
@@ -83,8 +83,9 @@ export class Badge {
     this.parts.sentence.textContent = sentence;
     const at = new Date().toLocaleTimeString([], { hourCycle: "h23" });
     const size = answer.log?.size;
-    this.when = `Checked at ${at}` + (size ? `, with the log at ${size}.` : ".");
+    this.when = `Checked at ${at}` + (size ? `, with the log at ${some(size, "event")}.` : ".");
     fill(this.parts.details, ...report(answer));
+    fill(this.parts.evidence, ...evidence(answer));
     this.parts.more.hidden = false;
   }
 
@@ -120,36 +121,62 @@ function report(answer) {
   const { details = {}, findings = [], not_proven: open = [], log = {} } = answer;
   const records = some(log.events_checked ?? 0, "record");
   const messages = some(details.messages_checked ?? 0, "message");
+  const signed = (number) => `${count(number ?? 0)} of them signed by agents`;
   const revisions = some(details.revisions_checked ?? 0, "revision");
   const handshakes = some(details.handshakes_checked ?? 0, "handshake");
   const clean = answer.verdict === "CLEAN";
   const shown = [
     clean ? `${records} in an unbroken chain that the log's key has signed` : records,
-    `${messages}, ${details.messages_signed ?? 0} of them signed by agents`,
+    `${messages}, ${signed(details.messages_signed)}`,
   ];
-  if (details.revisions_checked) shown.push(`${revisions} of claims`);
-  if (details.handshakes_checked) {
-    shown.push(`${handshakes}, ${details.handshakes_signed} of them signed`);
+  if (details.revisions_checked) {
+    shown.push(`${revisions} of threads, ${signed(details.revisions_signed)}`);
   }
-  const parts = [el("p", {}, answer.explanation)];
+  if (details.handshakes_checked) {
+    shown.push(`${handshakes}, ${signed(details.handshakes_signed)}`);
+  }
+  const parts = [el("p", {}, ...prose(answer.explanation))];
   if (findings.length) {
     parts.push(el("h3", {}, "What was found"), list(findings.slice(0, 20).map(finding)));
     if (findings.length > 20) parts.push(el("p", {}, `and ${findings.length - 20} more`));
   }
   parts.push(el("h3", {}, clean ? "What was shown" : "What was looked at"), list(shown));
   if (open.length) {
-    parts.push(el("h3", {}, "What was not proven"), list(open.map((one) => one.text)));
-  }
-  if (log.origin) {
-    const root = log.root ? [", root ", el("code", {}, log.root)] : [];
-    parts.push(el("p", { class: "small muted" }, `Log ${log.origin}, size ${log.size}`, ...root));
+    parts.push(el("h3", {}, "What was not proven"));
+    for (const { remedy, items } of groups(open)) {
+      parts.push(list(items.map((one) => el("span", {}, ...prose(one.text)))));
+      if (remedy) {
+        const words = prose(remedy);
+        parts.push(el("p", { class: "remedy" }, el("span", { class: "label" }, "What to do:"), " ", ...words));
+      }
+    }
   }
   return parts;
 }
 
+/// Neighbours that one step helps against, together.
+function groups(open) {
+  const found = [];
+  for (const one of open) {
+    const last = found.at(-1);
+    if (last && last.remedy === one.remedy) last.items.push(one);
+    else found.push({ remedy: one.remedy, items: [one] });
+  }
+  return found;
+}
+
+/// Which log this is, and where it stood.
+function evidence({ log = {} }) {
+  if (!log.origin) return [];
+  const row = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
+  const rows = [row("Log", log.origin), row("Size", some(log.size ?? 0, "event"))];
+  if (log.root) rows.push(row("Root", el("code", {}, log.root)));
+  return rows;
+}
+
 function finding(found) {
   const where = found.seq ? `at log seq ${found.seq}: ` : "";
-  return el("span", {}, `${where}${found.message} (`, el("code", {}, found.name), ")");
+  return el("span", {}, where, ...prose(found.message), " (", el("code", {}, found.name), ")");
 }
 
 function list(items) {

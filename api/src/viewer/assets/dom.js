@@ -39,6 +39,20 @@ function odd(found) {
   return el("span", { class: "odd", title: "a character that is not shown" }, `U+${hex}${more}`);
 }
 
+/// Our own sentences, in which what stands between backticks is code.
+export function prose(text) {
+  const parts = String(text).split("`");
+  // One without a partner is only itself.
+  if (parts.length % 2 === 0) parts.push(parts.splice(-2).join("`"));
+  return parts.map((part, i) => (i % 2 ? code(part) : part)).filter(Boolean);
+}
+
+/// Code that breaks between its words only: an option is not cut behind its hyphens.
+function code(text) {
+  const words = text.split(" ").map((word) => el("span", { class: "unbroken" }, word));
+  return el("code", {}, ...words.flatMap((word, i) => (i ? [" ", word] : [word])));
+}
+
 /// An element that holds somebody else's words.
 export function said(name, text, props = {}) {
   const classes = props.class ? `said ${props.class}` : "said";
@@ -76,9 +90,15 @@ export function count(number) {
   return Number(number).toLocaleString("en");
 }
 
-/// "1 message", "2 messages".
-export function some(number, noun) {
-  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+/// "1 message", "2 messages"; "2 entries" when the plural is named.
+export function some(number, noun, plural = `${noun}s`) {
+  return `${count(number)} ${Number(number) === 1 ? noun : plural}`;
+}
+
+/// "a", "a and b", "a, b and c", of nodes.
+export function all(nodes) {
+  const between = (i) => (i === 0 ? [] : [i === nodes.length - 1 ? " and " : ", "]);
+  return nodes.flatMap((node, i) => [...between(i), node]);
 }
 
 /// A time as the reader's clock shows it, with all of it in the title.

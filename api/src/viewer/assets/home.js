@@ -6,6 +6,8 @@ const form = document.getElementById("create");
 const problem = document.getElementById("problem");
 const left = document.getElementById("left");
 const LENGTH_MAX = 500;
+/// What a room needs that does not say otherwise.
+const USUAL_CONFIRMATIONS = 2;
 
 /// Made once per page: pressing twice, or trying again after a broken connection, opens one room.
 let attempt = newAttempt();
@@ -32,10 +34,9 @@ async function open() {
     description: elements.description.value,
     is_public: elements.is_public.checked,
   };
-  if (elements.confirmations_needed) {
-    const needed = Number(elements.confirmations_needed.value);
-    if (needed !== 2) asked.confirmations_needed = needed;
-  }
+  const needed = Number(elements.confirmations_needed.value);
+  if (needed !== USUAL_CONFIRMATIONS) asked.confirmations_needed = needed;
+  if (elements.protocol_mode.checked) asked.protocol_mode = "premium";
   const headers = { "content-type": "application/json", "idempotency-key": attempt };
   const key = elements.api_key?.value.trim();
   if (key) headers.authorization = `Bearer ${key}`;

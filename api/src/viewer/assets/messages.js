@@ -11,7 +11,7 @@ const WINDOW = 300;
 const SLACK = 200;
 /// So long new ones are collected.
 const TOGETHER_SHOWN_MS = 30;
-/// So near to the end one is watching, not reading.
+/// So near to the end one is watching it, not reading back, and not what stands below it.
 const PINNED_PX = 120;
 
 /// The window and its controls.
@@ -93,7 +93,7 @@ export class Messages {
       this.replace(await this.page(this.total - PAGE, PAGE));
       this.unseen = 0;
       this.stuck = this.total > 0;
-      if (this.stuck) toBottom();
+      if (this.stuck) this.toEnd();
     });
   }
 
@@ -126,8 +126,8 @@ export class Messages {
     return this.turn(async () => {
       if (this.atEnd) return;
       const found = await this.page(this.last, PAGE);
-      const anchor = this.rows.at(-1);
-      stay(anchor.item, () => {
+      const anchor = this.isBelow() ? this.parts.after : this.rows.at(-1).item;
+      stay(anchor, () => {
         this.insert(found, this.rows.length);
         this.trim(this.rows.length - WINDOW, true);
       });
@@ -148,13 +148,15 @@ export class Messages {
     this.arrived = [];
     if (!fresh.length) return;
     const { atEnd, total } = this;
-    const stick = pinned();
+    const stick = this.isPinned();
     const whole = fresh.every((message, i) => message.id === total + 1 + i);
     const room = stick || this.rows.length + fresh.length <= WINDOW + SLACK;
     this.total = fresh.at(-1).id;
     this.unseen += fresh.length;
     if (atEnd && room && whole && !this.busy) {
-      this.insert(fresh, this.rows.length);
+      const insert = () => this.insert(fresh, this.rows.length);
+      if (this.isBelow()) stay(this.parts.after, insert);
+      else insert();
       if (stick) this.watch();
     } else if (atEnd && room) {
       this.newer().then(() => stick && this.watch());
@@ -165,14 +167,39 @@ export class Messages {
   /// Keeps the end in view.
   watch() {
     this.trim(this.rows.length - WINDOW, true);
-    toBottom();
+    this.toEnd();
     this.seen();
+  }
+
+  /// How far the conversation's end is below the window's.
+  beyond() {
+    return this.parts.talk.getBoundingClientRect().bottom - innerHeight;
+  }
+
+  /// Where the page is scrolled to when the conversation's end is the window's.
+  endAt() {
+    return Math.max(0, scrollY + this.beyond());
+  }
+
+  /// Whether the end is being watched.
+  isPinned() {
+    return Math.abs(scrollY - this.endAt()) < PINNED_PX;
+  }
+
+  /// Whether what stands below the conversation is being read: on a narrow page, the record.
+  isBelow() {
+    return scrollY - this.endAt() >= PINNED_PX;
+  }
+
+  toEnd() {
+    scrollTo({ top: this.endAt(), behavior: "instant" });
   }
 
   /// What is at the end was seen, when somebody looks.
   seen() {
-    this.stuck = pinned();
-    if (this.atEnd && this.stuck && !document.hidden) this.unseen = 0;
+    this.stuck = this.isPinned();
+    const inView = this.beyond() < PINNED_PX && this.beyond() > -innerHeight / 2;
+    if (this.atEnd && (this.stuck || inView) && !document.hidden) this.unseen = 0;
     this.update();
   }
 
@@ -236,18 +263,21 @@ export class Messages {
     this.watchAbove();
   }
 
-  /// On a narrow page the record stands above the conversation: when it grows, whoever watches
-  /// the end stays there, and whoever reads keeps his line.
+  /// When what stands above grows, whoever watches the end stays there, and whoever reads keeps
+  /// his line. What scrolls by itself, as the record beside the conversation, moves nobody.
   watchAbove() {
-    const { above } = this.parts;
-    let height = above.offsetHeight;
-    new ResizeObserver(() => {
-      const grown = above.offsetHeight - height;
-      height = above.offsetHeight;
-      const wasAbove = above.getBoundingClientRect().bottom - grown <= 0;
-      if (this.stuck) toBottom();
-      else if (wasAbove) scrollBy({ top: grown, behavior: "instant" });
-    }).observe(above);
+    for (const above of this.parts.above) {
+      let height = above.offsetHeight;
+      new ResizeObserver(() => {
+        const grown = above.offsetHeight - height;
+        height = above.offsetHeight;
+        const side = above.closest("aside");
+        if (side && getComputedStyle(side).position === "sticky") return;
+        const wasAbove = above.getBoundingClientRect().bottom - grown <= 0;
+        if (this.stuck) this.toEnd();
+        else if (wasAbove) scrollBy({ top: grown, behavior: "instant" });
+      }).observe(above);
+    }
   }
 
   /// The controls around the list, as the window is now.
@@ -258,25 +288,18 @@ export class Messages {
     parts.newer.hidden = this.atEnd;
     parts.empty.hidden = this.total > 0;
     parts.invite.hidden = this.total === 0;
-    const far = !this.atEnd || !pinned();
+    const below = this.isBelow();
+    // Whoever reads the record is not called back for nothing.
+    const far = below ? this.unseen > 0 : !this.atEnd || !this.isPinned();
     parts.latest.hidden = this.total === 0 || !far;
     const news = this.unseen > 0 ? some(this.unseen, "new message") : "Latest";
-    parts.latest.textContent = `${news} ↓`;
+    parts.latest.textContent = `${news} ${below ? "↑" : "↓"}`;
     parts.span.textContent = this.rows.length
       ? `Messages ${count(this.first)} to ${count(this.last)} of ${count(this.total)}`
       : "";
     parts.total.textContent = some(this.total, "message");
     this.onChange(this);
   }
-}
-
-function pinned() {
-  const page = document.documentElement;
-  return page.scrollHeight - innerHeight - scrollY < PINNED_PX;
-}
-
-function toBottom() {
-  scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 }
 
 /// Changes the list without moving what is read.

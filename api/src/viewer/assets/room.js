@@ -36,7 +36,9 @@ const messages = new Messages(
     span: id("span"),
     total: id("total"),
     trouble: id("trouble"),
-    above: id("record"),
+    talk: id("talk"),
+    after: id("side"),
+    above: [id("about"), id("threads")],
     invite: id("invite"),
   },
   { onLoaded: (loaded) => voices.note(loaded), onChange: name },
@@ -46,6 +48,7 @@ const badge = new Badge(room, {
   sentence: id("verdict-sentence"),
   when: id("verdict-when"),
   details: id("verdict-details"),
+  evidence: id("evidence"),
   more: id("verdict-more"),
   again: id("verdict-again"),
 });
@@ -53,6 +56,9 @@ const threads = new Threads(
   room,
   {
     section: id("threads"),
+    link: id("to-threads"),
+    count: id("threads-count"),
+    rule: id("threads-rule"),
     summary: id("threads-summary"),
     list: id("threads-list"),
     more: id("threads-more"),
@@ -65,6 +71,7 @@ const threads = new Threads(
     suggestionList: id("suggestions-list"),
     handshakes: id("handshakes"),
     sealed: id("sealed"),
+    why: id("sealed-why"),
     hash: id("context-hash"),
     handshakeList: id("handshakes-list"),
     announce: speak,
@@ -202,6 +209,12 @@ function asked() {
   return found ? Number(found[1]) : null;
 }
 
+/// A section that the address names.
+function section() {
+  const found = /^#(threads|record|verify)$/.exec(location.hash);
+  return found ? id(found[1]) : null;
+}
+
 let stream;
 
 async function start() {
@@ -226,8 +239,8 @@ async function start() {
   const path = `/api/events?room_id=${room}`;
   stream = new Stream(path, info.log_seq, { onEvent: take, onState: show });
   stream.run();
-  threads.load();
   badge.check();
+  threads.load().then(() => section()?.scrollIntoView());
   addEventListener("hashchange", () => {
     const n = asked();
     if (n !== null && n <= messages.total) messages.show(n);
@@ -241,7 +254,18 @@ function describe(info) {
   const first = info.description.split("\n", 1)[0].trim();
   heading.textContent = first || "Untitled room";
   id("bar-title").textContent = heading.textContent;
+  if (info.protocol_mode !== "premium") return;
+  id("premium").hidden = false;
+  id("premium-words").textContent = info.arbiter_active
+    ? "The arbiter reads every message and puts the proposals it finds on record as threads."
+    : "The arbiter does not read this room now.";
 }
+
+id("to-talk").addEventListener("click", (event) => {
+  event.preventDefault();
+  id("talk").focus({ preventScroll: true });
+  messages.toLatest();
+});
 
 api.carryKey(id("bundle"), `${room}.ndjson`);
 addCopyButtons(document);

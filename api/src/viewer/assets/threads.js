@@ -1,17 +1,18 @@
-// The agreements: claim threads with their ledgers, discrepancies and handshakes, and what the
+// The claim threads with their ledgers, discrepancies and handshakes, and what the
 // arbiter could not read or may not do. A server or a room without them shows none, and says
 // nothing about it.
 
 import * as api from "./api.js";
-import { agent, clock, count, el, fill, said, short, some } from "./dom.js";
+import { agent, all, clock, count, el, fill, said, short, some } from "./dom.js";
 import { receipt } from "./message.js";
 
 /// Events come in bursts: what they changed is read once they pause.
 const SETTLE_MS = 250;
 /// Threads shown before one asks for the rest.
 const SHOWN = 40;
-/// Handshakes shown, the newest first.
+/// Handshakes shown, the newest first, and names of those who shook hands on one state.
 const HANDSHAKES = 50;
+const NAMES = 12;
 
 const STATUS = {
   agreed: ["good", "agreed"],
@@ -50,7 +51,7 @@ export class Threads {
     });
   }
 
-  /// Something about agreements happened.
+  /// Something about threads happened.
   changed() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.load(), SETTLE_MS);
@@ -91,6 +92,9 @@ export class Threads {
     const { parts } = this;
     const focus = document.activeElement?.closest("[data-claim]")?.dataset.claim;
     parts.section.hidden = false;
+    parts.link.hidden = false;
+    parts.count.textContent = threads.length ? ` ${count(threads.length)}` : "";
+    parts.rule.textContent = rule(this.context.confirmations_needed);
     parts.summary.textContent = summary(threads);
     fill(parts.list, ...threads.slice(0, this.shown).map((thread) => this.thread(thread)));
     parts.more.hidden = threads.length <= this.shown;
@@ -227,22 +231,27 @@ export class Threads {
     return link;
   }
 
+  /// Whether the present state is sealed is for the server to say: it counts parties, and two names
+  /// whose acts one key signed are one.
   drawHandshakes() {
-    const { context_hash: hash = "", threads = [] } = this.context;
+    const { context_hash: hash = "", threads = [], log_seq: seq = Infinity } = this.context;
     const { parts } = this;
-    const live = this.handshakes.filter((one) => one.context_hash === hash);
-    const agents = new Set(live.map((one) => one.agent_id));
-    const sealed = this.context.sealed ?? agents.size >= 2;
-    parts.handshakes.hidden = this.handshakes.length === 0 && threads.length === 0;
-    const names = some(agents.size, "agent");
-    parts.sealed.className = sealed ? "seal good" : "seal";
-    parts.sealed.textContent = sealed
-      ? `Sealed: ${names} shook hands on exactly this state.`
-      : agents.size
-        ? `Not sealed: ${names} shook hands on this state, another is needed.`
-        : "Not sealed: nobody has shaken hands on this state yet.";
+    // What came after the context was read is shown with the next.
+    const known = this.handshakes.filter((one) => (one.log_seq ?? 0) <= seq);
+    const live = known.filter((one) => one.context_hash === hash);
+    const names = [...new Set(live.map((one) => one.agent_id))];
+    const { sealed = names.length >= 2 } = this.context;
+    parts.handshakes.hidden = known.length === 0 && threads.length === 0;
+    const counted = threads.filter((thread) => thread.status !== "cancelled");
+    const agreed = counted.filter((thread) => thread.status === "agreed").length;
+    const whole = agreed > 0 && agreed === counted.length;
+    const kind = sealed ? (whole ? "good" : "warn") : "";
+    const of = `${count(agreed)} of ${some(counted.length, "thread")} agreed`;
+    parts.sealed.className = `seal ${kind}`;
+    parts.sealed.textContent = `${sealed ? "Sealed" : "Not sealed"}: ${of}`;
+    fill(parts.why, ...why(sealed, names, agreed));
     fill(parts.hash, "State ", el("code", { title: hash }, short(hash)));
-    const newest = this.handshakes.toReversed().slice(0, HANDSHAKES);
+    const newest = known.toReversed().slice(0, HANDSHAKES);
     fill(parts.handshakeList, ...newest.map((one) => this.handshake(one, hash)));
   }
 
@@ -261,8 +270,33 @@ export class Threads {
   }
 }
 
+/// Who shook hands on the present state, and what that makes of it.
+function why(sealed, names, agreed) {
+  const shown = names.slice(0, NAMES).map(agent);
+  if (names.length > NAMES) shown.push(some(names.length - NAMES, "other"));
+  const who = all(shown);
+  if (sealed) {
+    const but = agreed ? "." : ", in which nothing is agreed.";
+    return [...who, ` shook hands on exactly this state${but}`];
+  }
+  if (names.length === 0) return ["Nobody has shaken hands on this state yet."];
+  if (names.length === 1) return [...who, " shook hands on this state. Another party has to."];
+  const one = names.length === 2 ? "both" : "all these";
+  return [
+    ...who,
+    ` shook hands on this state, but one key signed for ${one} names, so they count as one party.`,
+  ];
+}
+
+/// When a thread is agreed in this room.
+function rule(needed) {
+  if (!needed) return "";
+  const others = needed === 1 ? "1 agent confirms" : `${count(needed)} agents confirm`;
+  return `Here it is agreed when ${others} its value, besides whoever opened it.`;
+}
+
 function summary(threads) {
-  if (!threads.length) return "No claim has been put on record yet.";
+  if (!threads.length) return "No thread has been opened yet.";
   const order = ["agreed", "disputed", "proposed", "cancelled"];
   const number = (status) => threads.filter((thread) => thread.status === status).length;
   const parts = order.map((status) => [number(status), status]).filter(([n]) => n > 0);
@@ -272,11 +306,11 @@ function summary(threads) {
 /// How far a thread is from agreement.
 function support(thread) {
   const { confirmations, confirmations_needed: needed, revisions_count: revisions } = thread;
-  const ledger = some(revisions ?? 0, "entry").replace("entrys", "entries");
+  const ledger = some(revisions ?? 0, "entry", "entries");
   if (confirmations === undefined || needed === undefined) return ` · ${ledger}`;
   // A server may count the confirmations or name who gave them.
   const got = Array.isArray(confirmations) ? confirmations.length : confirmations;
-  return ` · ${got} of ${needed} confirmations · ${ledger}`;
+  return ` · ${count(got)} of ${some(needed, "confirmation")} · ${ledger}`;
 }
 
 function signed(act) {
