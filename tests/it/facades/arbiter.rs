@@ -410,7 +410,7 @@ fn without_a_model_patterns_read() {
     let done = refresh(&here, &room, "");
     assert_eq!(
         (&done["extracted"], &done["model_used"]),
-        (&json!(1), &json!("rules:minutebook-rules-1"))
+        (&json!(1), &json!("rules:minutebook-rules-2"))
     );
     assert_eq!(
         context(&here, &room)["threads"][0]["current_value"],
