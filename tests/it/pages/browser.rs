@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 /// The name of an element's handle in the protocol's JSON.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 const PATIENCE: Duration = Duration::from_mins(1);
+/// How often a driver is started.
+const STARTS: usize = 5;
 const MISSING: &str = "chromedriver cannot be started: install the Debian packages chromium and \
                        chromium-driver (.ci/run does), or name it by CHROMEDRIVER";
 
@@ -27,13 +29,7 @@ pub(crate) struct Browser {
 impl Browser {
     /// A fresh profile in a window of this size.
     pub(crate) fn open(width: u32, height: u32) -> Self {
-        let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
-        let mut driver = Command::new(program)
-            .args(["--port=0", "--log-level=SEVERE"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect(MISSING);
-        let port = port(&mut driver);
+        let (driver, port) = start_driver();
         let mut browser = Self {
             driver,
             connection: Connection::open(SocketAddr::from(([127, 0, 0, 1], port))).unwrap(),
@@ -226,16 +222,34 @@ impl Browser {
     }
 }
 
-/// The port a driver says it listens on.
-fn port(driver: &mut Child) -> u16 {
+/// A driver, and the port it listens on. One that asks the system for a port asks twice, once for
+/// each kind of address, and ends when somebody took the number in between: then another is tried.
+fn start_driver() -> (Child, u16) {
+    let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
+    for _ in 0..STARTS {
+        let mut driver = Command::new(&program)
+            .args(["--port=0", "--log-level=SEVERE"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect(MISSING);
+        if let Some(port) = port(&mut driver) {
+            return (driver, port);
+        }
+        driver.wait().unwrap();
+    }
+    panic!("chromedriver ended without listening, {STARTS} times")
+}
+
+/// The port a driver says it listens on, unless it ends before.
+fn port(driver: &mut Child) -> Option<u16> {
     let stdout = BufReader::new(driver.stdout.take().unwrap());
     for line in stdout.lines() {
         let line = line.unwrap();
         if let Some((_, port)) = line.split_once("started successfully on port ") {
-            return port.trim_end_matches('.').parse().unwrap();
+            return Some(port.trim_end_matches('.').parse().unwrap());
         }
     }
-    panic!("chromedriver ended without listening")
+    None
 }
 
 impl Drop for Browser {

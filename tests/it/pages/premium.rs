@@ -131,10 +131,11 @@ fn an_outage_of_the_model_is_shown_and_goes_when_it_is_over() {
     browser.until_text("#status", "Live");
     server.post(room, "alice", "We say Friday").unwrap();
     browser.until_text("#arbiter-trouble", "503");
+    browser.until_text("#arbiter-by", "Last tried message #1");
     let found = json!({ "subject": "Day", "value": "Friday", "quote": "Friday" });
     model.otherwise(Reply::Says(json!({ "new_claims": [found] }).to_string()));
     browser.until_text(".thread .subject", "Day");
     browser.until("document.getElementById('arbiter-trouble').hidden");
-    browser.until_text("#arbiter-by", "by m-1");
+    browser.until_text("#arbiter-by", "Last read message #1 by m-1");
     browser.expect_no_complaint();
 }

@@ -199,6 +199,7 @@ export class Threads {
   /// Which model read last, what it could not read, and what it heard and may not do.
   drawArbiter(threads) {
     const { last_extraction: last, last_extraction_error: trouble } = this.context;
+    const { last_extracted_msg_id: read = Infinity } = this.context;
     const { suggestions = [] } = this.context;
     const { parts } = this;
     parts.arbiter.hidden = !last && !trouble && suggestions.length === 0;
@@ -208,7 +209,9 @@ export class Threads {
     if (last) {
       const model = said("span", `${last.model} (${last.adapter})`);
       const record = receipt(this.room, last.log_seq);
-      fill(parts.arbiterBy, "Last read ", this.jump(last.message_id), " by ", model, " · ", record);
+      // An attempt that failed read nothing.
+      const verb = last.message_id > read ? "Last tried " : "Last read ";
+      fill(parts.arbiterBy, verb, this.jump(last.message_id), " by ", model, " · ", record);
     }
     parts.suggestions.hidden = suggestions.length === 0;
     fill(parts.suggestionList, ...suggestions.map((one) => this.suggestion(one, threads)));
