@@ -101,7 +101,7 @@ pub(super) struct NewRevisionBody {
     quote: Option<String>,
     /// 64 hex digits.
     pubkey_hex: Option<String>,
-    /// 128 hex digits: Ed25519 over `{claim id}|{kind}|{value}`, or over the `minutebook-v2`
+    /// 128 hex digits: Ed25519 over `{claim_id}|{kind}|{value}`, or over the `minutebook-v2`
     /// bytes.
     signature_hex: Option<String>,
     /// `roomcomm-v1` (default) or `minutebook-v2`. Ours.
