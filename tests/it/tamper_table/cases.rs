@@ -1,367 +1,275 @@
-//! The cases: the peer's row, what is done, and what must be answered.
+//! The cases of records: the peer's row, how careful the forger is, what he does; and what is then
+//! said: by the server that is started on the database, and by the verifier of the bundle.
+//!
+//! A body is committed to as a whole, so a plain edit of whatever field is a body that does not
+//! fit, however the field is called.
 
-/// What was tampered with.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Of {
-    Opening,
-    Message(usize),
-    Revision(usize),
-    Handshake(usize),
-}
-use Of::{Handshake, Message, Opening, Revision};
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Edit {
-    /// A text in the stored body.
-    Body(Of, &'static str, &'static str),
-    /// A text in the stored envelope.
-    Envelope(Of, &'static str, &'static str),
-    /// A record a microsecond later.
-    Later(Of),
-    /// A body, committed to anew, and all that follows in the room chained anew, without the key.
-    Chained(Of, &'static str, &'static str),
-    /// A record that its room's index no longer names.
-    DropIndex(Of),
-    /// Two records' bodies, exchanged.
-    SwapBodies(Of, Of),
-    /// Two records, exchanged.
-    SwapRecords(Of, Of),
-    /// A body without its envelope's consent: gone.
-    DropBody(Of),
-    /// A row of `projection`, the nth with this tag: a text in it.
-    Row(&'static str, u8, usize, &'static str, &'static str),
-    /// A row that is gone.
-    DropRow(&'static str, u8, usize),
-    /// A row put once more under the key that ends with this byte.
-    CopyRow(&'static str, u8, usize, u8),
-    /// All rows of a projection, moved to a room that does not exist.
-    MoveRows(&'static str),
-}
-use Edit::{
-    Body, Chained, CopyRow, DropBody, DropIndex, DropRow, Envelope as Head, Later, MoveRows, Row,
-    SwapBodies, SwapRecords,
+use super::records::{Care, Of, What};
+use Care::{Chained, Hashed, Plain, Sealed};
+use Of::{Handshake, Last, Message, Opening, Revision};
+use What::{
+    Away, Bridged, Cut, Deleted, Each, Emptied, Forged, FromOther, Head, Later, OfOther, Rekeyed,
+    Repeated, Set, Swapped, Taken, Unindexed,
 };
 
-/// The peer's row, what is done, and the `type` and number that verify must answer.
-pub(super) type Case = (u8, Edit, &'static str, Option<(&'static str, u64)>);
-
-#[expect(clippy::unnecessary_wraps, reason = "a case may name none")]
-const fn revision(id: u64) -> Option<(&'static str, u64)> {
-    Some(("revision_id", id))
-}
-#[expect(clippy::unnecessary_wraps, reason = "a case may name none")]
-const fn message(id: u64) -> Option<(&'static str, u64)> {
-    Some(("message_id", id))
-}
-#[expect(clippy::unnecessary_wraps, reason = "a case may name none")]
-const fn handshake(id: u64) -> Option<(&'static str, u64)> {
-    Some(("handshake_id", id))
+/// What is done to a room's records, and what is said of it.
+pub(super) struct Case {
+    pub(super) row: u8,
+    pub(super) care: Care,
+    pub(super) what: What,
+    /// `details.type` of the server that was started on the database, or [`NO_START`].
+    pub(super) server: &'static str,
+    /// The finding the verifier's report on the bundle begins with, or [`NO_BUNDLE`].
+    pub(super) bundle: &'static str,
+    /// What is named, where it is not the record that was tampered with.
+    pub(super) named: &'static [Of],
 }
 
-const BODY: &str = "body_mismatch";
+impl Case {
+    pub(super) fn named(&self) -> Of {
+        let named = self.named.first();
+        named.copied().unwrap_or_else(|| self.what.of())
+    }
+}
+
+macro_rules! cases {
+    ($($row:literal $care:ident $what:expr => $server:expr, $bundle:expr $(, $named:expr)?;)*) => {
+        &[$(Case {
+            row: $row,
+            care: $care,
+            what: $what,
+            server: $server,
+            bundle: $bundle,
+            named: &[$($named)?],
+        },)*]
+    };
+}
+pub(super) use cases;
+
+/// The database is not opened: records are missing between others, or stand after the signed end.
+pub(super) const NO_START: &str = "no start";
+/// There is no such thing in a bundle.
+pub(super) const NO_BUNDLE: &str = "no bundle";
+
+/// The server's word for a body of a revision that is not the committed one.
 const PAYLOAD: &str = "tampered_revision_payload";
 const CHAIN: &str = "broken_chain";
-const ROW: &str = "projection_differs";
+const SEAL: &str = "invalid_arbiter_signature";
+const AGENT: &str = "invalid_agent_revision_signature";
+const MESSAGE: &str = "invalid_message_signature";
+const HANDSHAKE: &str = "invalid_handshake_signature";
+pub(super) const BODY: &str = "body_mismatch";
+pub(super) const UNREADABLE: &str = "body_undecodable";
+pub(super) const GONE: &str = "body_missing";
+pub(super) const LINK: &str = "stream_prev_mismatch";
+pub(super) const GAP: &str = "stream_seq_wrong";
+pub(super) const LAW: &str = "unlawful";
+pub(super) const MISPLACED: &str = "line_misplaced";
+const SIGNATURE: &str = "agent_signature_invalid";
+/// The careful forger's changes are lawful in themselves; what was signed over them is not theirs.
+pub(super) const COVER: &str = "receipt_invalid";
 
-/// Tags of the `threads` rows, and of the others'.
-const LEDGER: u8 = 1;
-const THREAD: u8 = 2;
-const CLAIM: u8 = 3;
-const REVISION: u8 = 4;
-const DISCREPANCY: u8 = 6;
-const HANDSHAKE: u8 = 8;
-pub(super) const ANY: u8 = 0;
+const OTHER_SIG: &str = concat!(
+    "0101010101010101010101010101010101010101010101010101010101010101",
+    "0101010101010101010101010101010101010101010101010101010101010101"
+);
+/// A real key, of nobody here.
+pub(super) const OTHER_KEY: &str =
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+const OTHER_HASH: &str = "0101010101010101010101010101010101010101010101010101010101010101";
 
-/// Records that are gone: rows 7 and 8 (revisions), 20 (one bridged over), 35 and 36 (threads), 39
-/// and 42 (messages), 45 and 47 (handshakes).
-pub(super) const DELETED: &[&[Of]] = &[
-    &[Revision(3)],
-    &[Revision(1)],
-    &[Revision(4)],
-    &[Revision(1), Revision(3), Revision(6)],
-    &[Message(2)],
-    &[Message(3)],
-    &[Handshake(1)],
+/// The arbiter is said to have passed over the first message.
+const WATERMARK: &str = concat!(
+    r#"{"adapter":"none","failed":"made up","message":1,"model":"none","outcome":"skipped","#,
+    r#""prompt_hash":"0101010101010101010101010101010101010101010101010101010101010101"}"#
+);
+
+const ALL: &[Of] = &[
+    Revision(1),
+    Revision(2),
+    Revision(3),
+    Revision(4),
+    Revision(5),
+    Revision(6),
 ];
 
-/// Rows 4 to 6 and 24 are in `a_cut_tail_…` and in the verifier's own table: only an anchor shows
-/// them.
-pub(super) const CASES: &[Case] = &[
-    (
-        1,
-        Body(Revision(1), "eight dollars", "seven dollars"),
-        PAYLOAD,
-        revision(1),
-    ),
-    (
-        1,
-        Body(Revision(4), "month of May", "month of Jun"),
-        PAYLOAD,
-        revision(4),
-    ),
-    (
-        1,
-        Body(Revision(6), "nine dollars", "zero dollars"),
-        PAYLOAD,
-        revision(6),
-    ),
-    (
-        1,
-        Row("threads", REVISION, 0, "eight dollars", "seven dollars"),
-        ROW,
-        revision(1),
-    ),
-    (
-        2,
-        Body(Revision(3), "\"bob\"", "\"eve\""),
-        PAYLOAD,
-        revision(3),
-    ),
-    (
-        2,
-        Body(Revision(3), "confirm", "retract"),
-        PAYLOAD,
-        revision(3),
-    ),
-    (
-        2,
-        Body(Revision(1), "\"source_msg_id\":1", "\"source_msg_id\":2"),
-        PAYLOAD,
-        revision(1),
-    ),
-    (2, Later(Revision(3)), CHAIN, revision(3)),
-    (
-        2,
-        Row("threads", REVISION, 1, "bob", "eve"),
-        ROW,
-        revision(3),
-    ),
-    (
-        3,
-        Body(Revision(1), "can deliver", "can't deliv"),
-        PAYLOAD,
-        revision(1),
-    ),
-    (
-        3,
-        Row("threads", REVISION, 0, "can deliver", "can't deliv"),
-        ROW,
-        revision(1),
-    ),
-    (7, DropIndex(Revision(3)), CHAIN, revision(3)),
-    (8, DropIndex(Revision(1)), CHAIN, revision(1)),
-    (9, SwapRecords(Revision(3), Revision(4)), CHAIN, revision(3)),
-    (
-        10,
-        SwapBodies(Revision(3), Revision(5)),
-        PAYLOAD,
-        revision(3),
-    ),
-    (
-        11,
-        Body(Revision(4), "\"signature\":{", "\"signaturx\":{"),
-        PAYLOAD,
-        revision(4),
-    ),
-    (
-        11,
-        Row("threads", REVISION, 4, "roomcomm-v1", "roomcomm-v0"),
-        ROW,
-        revision(4),
-    ),
-    (
-        12,
-        Body(Revision(4), "\"sig\":\"", "\"sig\":\"0"),
-        PAYLOAD,
-        revision(4),
-    ),
-    (
-        13,
-        Body(Revision(4), "\"pubkey\":\"", "\"pubkey\":\"0"),
-        PAYLOAD,
-        revision(4),
-    ),
-    (
-        14,
-        Body(Revision(5), "\"kind\":", "\"signature\":{},\"kind\":"),
-        PAYLOAD,
-        revision(5),
-    ),
-    (
-        15,
-        Body(
-            Revision(3),
-            "\"arbiter_sig\":\"",
-            "\"arbiter_sig\":\"\",\"x\":\"",
-        ),
-        PAYLOAD,
-        revision(3),
-    ),
-    (
-        16,
-        Body(
-            Revision(3),
-            "\"prev_hash\":\"",
-            "\"prev_hash\":null,\"x\":\"",
-        ),
-        PAYLOAD,
-        revision(3),
-    ),
-    (17, DropBody(Revision(3)), PAYLOAD, revision(3)),
-    (18, DropBody(Revision(6)), PAYLOAD, revision(6)),
-    (
-        19,
-        Chained(Revision(1), "eight dollars", "seven dollars"),
-        PAYLOAD,
-        revision(1),
-    ),
-    (22, CopyRow("threads", REVISION, 0, 9), ROW, revision(1)),
-    (
-        23,
-        Chained(Revision(4), "month of May", "month of Jun"),
-        "invalid_agent_revision_signature",
-        revision(4),
-    ),
-    (
-        25,
-        Body(Revision(3), "\"row_hash\":\"", "\"row_hash\":\"0"),
-        PAYLOAD,
-        revision(3),
-    ),
-    (
-        25,
-        Chained(Revision(6), "\"row_hash\":\"", "\"row_hash\":\"0"),
-        PAYLOAD,
-        revision(6),
-    ),
-    (
-        26,
-        Chained(Revision(3), "\"arbiter_sig\":\"", "\"arbiter_sig\":\"0"),
-        "unlawful",
-        revision(3),
-    ),
-    (
-        27,
-        Chained(Revision(3), "\"arbiter_sig\":\"", "\"arbiter_sig\":\"zz"),
-        "unlawful",
-        revision(3),
-    ),
-    (
-        28,
-        Head(Revision(3), "\"at\":\"", "\"at\":\"soon "),
-        "envelope_malformed",
-        revision(3),
-    ),
-    (
-        29,
-        Chained(Revision(3), "\"claim\":\"", "\"claim\":\"0"),
-        PAYLOAD,
-        revision(3),
-    ),
-    (
-        30,
-        Row("threads", THREAD, 0, "eight dollars", "seven dollars"),
-        ROW,
-        None,
-    ),
-    (31, Row("threads", THREAD, 0, "", ""), ROW, None),
-    (
-        32,
-        Row("threads", THREAD, 0, "the price", "the prize"),
-        ROW,
-        None,
-    ),
-    (33, Row("threads", THREAD, 0, "alice", "mauve"), ROW, None),
-    (34, DropRow("threads", CLAIM, 0), ROW, None),
-    (36, DropRow("threads", THREAD, 0), ROW, None),
-    (37, MoveRows("threads"), ROW, None),
-    (38, CopyRow("threads", THREAD, 0, 7), ROW, None),
-    (
-        39,
-        Body(Message(2), "in the month", "on the month"),
-        BODY,
-        message(2),
-    ),
-    (
-        39,
-        SwapRecords(Message(1), Message(2)),
-        "stream_seq_wrong",
-        message(1),
-    ),
-    (
-        39,
-        Row("history", ANY, 1, "in the month", "on the month"),
-        ROW,
-        message(2),
-    ),
-    (39, DropRow("history", ANY, 1), ROW, message(2)),
-    (39, CopyRow("history", ANY, 1, 9), ROW, message(9)),
-    (39, MoveRows("history"), ROW, message(1)),
-    (
-        40,
-        Body(Message(3), "for eight", "for seven"),
-        BODY,
-        message(3),
-    ),
-    (
-        40,
-        Chained(Message(3), "for eight", "for seven"),
-        "invalid_message_signature",
-        message(3),
-    ),
-    (
-        41,
-        Body(Message(3), "\"carol\"", "\"alice\""),
-        BODY,
-        message(3),
-    ),
-    (
-        41,
-        Row("history", ANY, 2, "carol", "alice"),
-        ROW,
-        message(3),
-    ),
-    (
-        43,
-        Row("history", ANY, 2, "for eight", "for seven"),
-        ROW,
-        message(3),
-    ),
-    (
-        44,
-        Body(Message(3), "\"pubkey\":\"", "\"pubkey\":\"0"),
-        BODY,
-        message(3),
-    ),
-    (
-        45,
-        Body(Handshake(1), "\"alice\"", "\"carol\""),
-        BODY,
-        handshake(1),
-    ),
-    (45, CopyRow("threads", HANDSHAKE, 0, 9), ROW, handshake(9)),
-    (
-        46,
-        Chained(Handshake(2), "\"context_hash\":\"", "\"context_hash\":\"0"),
-        "unlawful",
-        handshake(2),
-    ),
-    (
-        47,
-        Row("threads", HANDSHAKE, 1, "bob", "eve"),
-        ROW,
-        handshake(2),
-    ),
-    (47, DropRow("threads", HANDSHAKE, 1), ROW, handshake(2)),
-    (48, CopyRow("threads", HANDSHAKE, 1, 8), ROW, handshake(8)),
-    (
-        49,
-        Body(Handshake(2), "\"context_hash\":\"", "\"context_hash\":\"é"),
-        BODY,
-        handshake(2),
-    ),
-    (50, Body(Opening, "a sale", "a gift"), BODY, None),
-    (50, Row("rooms", ANY, 0, "a sale", "a gift"), ROW, None),
-    (50, DropRow("threads", LEDGER, 0), ROW, None),
-    (50, DropRow("threads", DISCREPANCY, 0), ROW, None),
-];
+pub(super) const CASES: &[Case] = cases! {
+    1 Plain Set(Revision(1), &[("value", "seven dollars")]) => PAYLOAD, BODY;
+    1 Plain Set(Revision(3), &[("value", "seven dollars")]) => PAYLOAD, BODY;
+    1 Plain Set(Revision(6), &[("value", "zero dollars")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(1), &[("agent", "eve")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(3), &[("agent", "eve")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(6), &[("agent", "eve")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(3), &[("kind", "contradict")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(6), &[("kind", "confirm")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(1), &[("source_msg_id", "2")]) => PAYLOAD, BODY;
+    2 Plain Set(Revision(6), &[("source_msg_id", "2")]) => PAYLOAD, BODY;
+    2 Plain Later(Revision(1), 1) => CHAIN, LINK;
+    2 Plain Later(Revision(3), 1) => CHAIN, LINK;
+    2 Plain Later(Revision(6), 1) => CHAIN, LINK;
+    2 Chained Later(Revision(6), 1) => PAYLOAD, LAW;
+    3 Plain Set(Revision(1), &[("quote", "can't deliver")]) => PAYLOAD, BODY;
+    3 Chained Set(Revision(1), &[("quote", "can't deliver")]) => COVER, COVER;
+    4 Plain Deleted(&[Revision(6)]) => NO_START, GAP;
+    4 Chained Deleted(&[Revision(6)]) => NO_START, LAW, Handshake(1);
+    4 Plain Cut(Revision(6)) => NO_START, COVER;
+    5 Plain Deleted(&[Revision(5), Revision(6)]) => NO_START, GAP;
+    5 Chained Deleted(&[Revision(5), Revision(6)]) => NO_START, LAW, Handshake(1);
+    5 Plain Cut(Revision(5)) => NO_START, COVER;
+    6 Plain Deleted(ALL) => NO_START, GAP;
+    6 Chained Deleted(ALL) => NO_START, LAW;
+    6 Plain Cut(Revision(1)) => NO_START, COVER;
+    7 Plain Deleted(&[Revision(3)]) => NO_START, GAP;
+    7 Chained Deleted(&[Revision(3)]) => NO_START, LAW;
+    7 Plain Unindexed(Revision(3)) => CHAIN, NO_BUNDLE;
+    8 Plain Deleted(&[Revision(1)]) => NO_START, GAP;
+    8 Chained Deleted(&[Revision(1)]) => NO_START, LAW;
+    8 Plain Unindexed(Revision(1)) => CHAIN, NO_BUNDLE;
+    9 Plain Swapped(Revision(3), Revision(4)) => CHAIN, GAP;
+    9 Chained Swapped(Revision(3), Revision(4)) => CHAIN, LAW;
+    10 Plain Each(&[
+        Taken(Revision(3), "value", Revision(5)),
+        Taken(Revision(5), "value", Revision(3)),
+    ]) => PAYLOAD, BODY;
+    11 Plain Set(Revision(4), &[("signature", "")]) => PAYLOAD, BODY;
+    11 Sealed Set(Revision(4), &[("signature", "")]) => COVER, COVER;
+    12 Plain Set(Revision(4), &[("signature/sig", OTHER_SIG)]) => PAYLOAD, BODY;
+    12 Chained Set(Revision(4), &[("signature/sig", OTHER_SIG)]) => AGENT, SIGNATURE;
+    13 Plain Rekeyed(Revision(4), "", "") => PAYLOAD, BODY;
+    13 Sealed Rekeyed(Revision(4), "", "") => COVER, COVER;
+    14 Plain Rekeyed(Revision(5), "", "") => PAYLOAD, BODY;
+    14 Sealed Rekeyed(Revision(5), "", "") => COVER, COVER;
+    15 Plain Set(Revision(3), &[("value", "seven"), ("entry/arbiter_sig", "null")])
+        => PAYLOAD, BODY;
+    15 Chained Set(Revision(3), &[("value", "seven"), ("entry/arbiter_sig", "null")])
+        => PAYLOAD, UNREADABLE;
+    15 Chained Set(Revision(3), &[("value", "seven"), ("entry/arbiter_sig", "\"\"")])
+        => PAYLOAD, LAW;
+    16 Plain Set(Revision(3), &[("value", "seven"), ("entry/prev_hash", "null")])
+        => PAYLOAD, BODY;
+    16 Chained Set(Revision(3), &[("value", "seven"), ("entry/prev_hash", "\"\"")])
+        => PAYLOAD, LAW;
+    17 Plain Set(Revision(3), &[("value", "seven"), ("entry", "null")]) => PAYLOAD, BODY;
+    17 Chained Set(Revision(3), &[("value", "seven"), ("entry", "null")]) => PAYLOAD, UNREADABLE;
+    17 Plain Emptied(Revision(3)) => PAYLOAD, GONE;
+    18 Plain Set(Revision(6), &[("value", "seven"), ("entry", "null")]) => PAYLOAD, BODY;
+    18 Chained Set(Revision(6), &[("value", "seven"), ("entry", "null")]) => PAYLOAD, UNREADABLE;
+    18 Plain Emptied(Revision(6)) => PAYLOAD, GONE;
+    19 Chained Each(&[
+        Set(Revision(1), &[("value", "seven"), ("entry", "null")]),
+        Set(Revision(2), &[("value", "seven"), ("entry", "null")]),
+        Set(Revision(3), &[("value", "seven"), ("entry", "null")]),
+        Set(Revision(4), &[("value", "seven"), ("entry", "null")]),
+        Set(Revision(5), &[("value", "seven"), ("entry", "null")]),
+        Set(Revision(6), &[("value", "seven"), ("entry", "null")]),
+    ]) => PAYLOAD, UNREADABLE;
+    20 Plain Bridged(Revision(4), Revision(3)) => NO_START, GAP, Revision(4);
+    20 Chained Bridged(Revision(4), Revision(3)) => NO_START, UNREADABLE;
+    21 Chained Each(&[Repeated(Revision(6)), Set(Last, &[("entry", "null")])])
+        => NO_START, UNREADABLE;
+    22 Chained Repeated(Revision(6)) => NO_START, LAW;
+    23 Hashed Set(Revision(3), &[("value", "seven dollars")]) => SEAL, LAW;
+    23 Hashed Set(Revision(4), &[("value", "seven dollars")]) => AGENT, SIGNATURE;
+    24 Sealed Set(Revision(3), &[("value", "seven dollars")]) => LAW, LAW, Handshake(1);
+    24 Sealed Set(Revision(4), &[("value", "seven dollars")]) => AGENT, SIGNATURE;
+    25 Plain Set(Revision(3), &[("entry/row_hash", OTHER_HASH)]) => PAYLOAD, BODY;
+    25 Chained Set(Revision(3), &[("entry/row_hash", OTHER_HASH)]) => PAYLOAD, LAW;
+    25 Chained Set(Revision(6), &[("entry/row_hash", OTHER_HASH)]) => PAYLOAD, LAW;
+    25 Plain Set(Revision(3), &[("entry/prev_hash", OTHER_HASH)]) => PAYLOAD, BODY;
+    25 Chained Set(Revision(3), &[("entry/prev_hash", OTHER_HASH)]) => PAYLOAD, LAW;
+    26 Plain Taken(Revision(3), "entry/arbiter_sig", Revision(2)) => PAYLOAD, BODY;
+    26 Chained Taken(Revision(3), "entry/arbiter_sig", Revision(2)) => SEAL, LAW;
+    26 Chained Set(Revision(3), &[("entry/arbiter_sig", "ab")]) => PAYLOAD, LAW;
+    27 Plain Set(Revision(3), &[("entry/arbiter_sig", "not hex")]) => PAYLOAD, BODY;
+    27 Chained Set(Revision(3), &[("entry/arbiter_sig", "not hex")]) => PAYLOAD, LAW;
+    28 Plain Head(Revision(3), "\"at\":\"2", "\"at\":\"soon 2")
+        => "envelope_malformed", "envelope_malformed";
+    29 Plain Taken(Revision(3), "claim", Revision(2)) => PAYLOAD, BODY;
+    29 Chained Taken(Revision(3), "claim", Revision(2)) => PAYLOAD, LAW;
+    29 Sealed Taken(Revision(3), "claim", Revision(2)) => LAW, LAW;
+    32 Plain Set(Revision(1), &[("subject", "the prize")]) => PAYLOAD, BODY;
+    32 Chained Set(Revision(1), &[("subject", "the prize")]) => LAW, LAW, Handshake(1);
+    32 Plain Set(Revision(1), &[("subject_key", "the-prize")]) => PAYLOAD, BODY;
+    32 Chained Set(Revision(1), &[("subject_key", "the-prize")]) => LAW, LAW, Handshake(1);
+    33 Plain Set(Revision(1), &[("agent", "carol")]) => PAYLOAD, BODY;
+    33 Hashed Set(Revision(1), &[("agent", "dave")]) => SEAL, LAW;
+    34 Plain Later(Revision(1), 60_000_000) => CHAIN, LINK;
+    34 Sealed Later(Revision(1), 60_000_000)
+        => "time_decreased", "time_decreased", Revision(2);
+    35 Plain Deleted(&[Revision(1), Revision(3), Revision(6)]) => NO_START, GAP;
+    35 Chained Deleted(&[Revision(1), Revision(3), Revision(6)]) => NO_START, LAW;
+    36 Plain Deleted(ALL) => NO_START, GAP;
+    36 Plain Deleted(&[Revision(1), Revision(2)]) => NO_START, GAP;
+    36 Chained Deleted(&[Revision(1), Revision(2)]) => NO_START, LAW;
+    37 Plain Away(ALL) => MISPLACED, MISPLACED;
+    38 Chained Repeated(Revision(1)) => NO_START, LAW;
+    39 Plain Set(Message(2), &[("text", "on the month of May")]) => BODY, BODY;
+    39 Plain Set(Message(1), &[("text", "I can't deliver")]) => BODY, BODY;
+    39 Chained Set(Message(2), &[("text", "on the month of May")]) => COVER, COVER;
+    39 Plain Set(Message(2), &[("agent", "eve")]) => BODY, BODY;
+    39 Plain Later(Message(2), 1) => LINK, LINK;
+    39 Plain Deleted(&[Message(2)]) => NO_START, GAP;
+    39 Chained Deleted(&[Message(2)]) => NO_START, LAW;
+    39 Chained Repeated(Message(2)) => NO_START, LAW;
+    39 Plain Swapped(Message(1), Message(2)) => GAP, GAP;
+    39 Plain Away(&[Message(2)]) => MISPLACED, MISPLACED;
+    40 Plain Set(Message(3), &[("text", "for seven dollars")]) => BODY, BODY;
+    40 Chained Set(Message(3), &[("text", "for seven dollars")]) => MESSAGE, SIGNATURE;
+    40 Chained Set(Message(3), &[("signature/ts_iso", "2026-01-01T00:00:00Z")])
+        => MESSAGE, SIGNATURE;
+    40 Chained Set(Message(3), &[("memory_root", "a root")]) => MESSAGE, SIGNATURE;
+    40 Chained Set(Message(3), &[("signature/pubkey", OTHER_KEY)]) => MESSAGE, SIGNATURE;
+    41 Plain Set(Message(3), &[("agent", "alice")]) => BODY, BODY;
+    41 Chained Set(Message(3), &[("agent", "alice")]) => LAW, LAW;
+    41 Chained Each(&[
+        Set(Message(3), &[("agent", "alice")]),
+        Head(Message(3), "agent:carol", "agent:alice"),
+    ]) => COVER, COVER;
+    42 Plain Deleted(&[Message(3)]) => NO_START, GAP;
+    42 Chained Deleted(&[Message(3)]) => NO_START, COVER;
+    43 Plain Set(Message(3), &[("text", "for seven"), ("signature", "")]) => BODY, BODY;
+    43 Chained Set(Message(3), &[("text", "for seven"), ("signature", "")]) => COVER, COVER;
+    43 Plain Set(Message(3), &[("text", "for seven"), ("signature/pubkey", "")]) => BODY, BODY;
+    43 Chained Set(Message(3), &[("text", "for seven"), ("signature/pubkey", "")])
+        => UNREADABLE, UNREADABLE;
+    44 Plain Rekeyed(Message(3), "text", "for seven dollars") => BODY, BODY;
+    44 Chained Rekeyed(Message(3), "text", "for seven dollars") => COVER, COVER;
+    45 Plain Set(Handshake(1), &[("context_hash", OTHER_HASH)]) => BODY, BODY;
+    45 Chained Set(Handshake(1), &[("context_hash", OTHER_HASH)]) => LAW, LAW;
+    45 Plain Set(Handshake(1), &[("agent", "carol")]) => BODY, BODY;
+    45 Chained Set(Handshake(1), &[("agent", "carol")]) => LAW, LAW;
+    45 Chained Each(&[
+        Set(Handshake(1), &[("agent", "carol")]),
+        Head(Handshake(1), "agent:alice", "agent:carol"),
+    ]) => COVER, COVER;
+    45 Plain Deleted(&[Handshake(1)]) => NO_START, GAP;
+    45 Chained Deleted(&[Handshake(1)]) => NO_START, LAW;
+    45 Chained Repeated(Handshake(1)) => NO_START, LAW;
+    46 Plain Set(Handshake(2), &[("context_hash", OTHER_HASH)]) => BODY, BODY;
+    46 Chained Set(Handshake(2), &[("context_hash", OTHER_HASH)]) => HANDSHAKE, SIGNATURE;
+    47 Plain Set(Handshake(2), &[("agent", "eve")]) => BODY, BODY;
+    47 Chained Set(Handshake(2), &[("agent", "eve")]) => LAW, LAW;
+    47 Chained Each(&[
+        Set(Handshake(2), &[("agent", "eve")]),
+        Head(Handshake(2), "agent:bob", "agent:eve"),
+    ]) => COVER, COVER;
+    47 Plain Later(Handshake(2), 1) => COVER, COVER;
+    47 Plain Deleted(&[Handshake(2)]) => NO_START, COVER;
+    47 Plain Set(Handshake(2), &[("context_hash", OTHER_HASH), ("signature", "")]) => BODY, BODY;
+    47 Chained Set(Handshake(2), &[("context_hash", OTHER_HASH), ("signature", "")]) => LAW, LAW;
+    48 Plain OfOther(Handshake(2)) => BODY, BODY;
+    48 Chained OfOther(Handshake(2)) => LAW, LAW;
+    48 Plain FromOther(Handshake(2)) => MISPLACED, MISPLACED;
+    49 Plain Set(Handshake(2), &[("context_hash", "é")]) => BODY, BODY;
+    49 Chained Set(Handshake(1), &[("context_hash", "é")]) => LAW, LAW;
+    50 Plain Set(Opening, &[("description", "a gift")]) => BODY, BODY;
+    50 Chained Set(Opening, &[("description", "a gift")]) => COVER, COVER;
+    50 Plain Set(Opening, &[("is_public", "true")]) => BODY, BODY;
+    50 Chained Forged("arbiter", "room.discrepancy_recorded",
+        r#"{"description":"made up","id":2,"severity":"high"}"#) => NO_START, COVER;
+    50 Chained Forged("agent:eve", "room.discrepancy_recorded",
+        r#"{"description":"made up","id":2,"severity":"high"}"#) => NO_START, LAW;
+    50 Chained Forged("arbiter", "room.context_extracted",
+        WATERMARK)
+        => NO_START, COVER;
+};

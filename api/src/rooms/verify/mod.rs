@@ -186,7 +186,8 @@ fn answer(app: &App, checked: &Checked) -> Reply {
 fn type_of(finding: &Finding, act: Option<Act>) -> &'static str {
     match (finding.rule, act) {
         (Some("ledger_chain_broken" | "ledger_out_of_order"), _) => "broken_chain",
-        (Some("ledger_hash_wrong"), _) => "tampered_revision_payload",
+        // A hash, key or seal that is not even spelled like one was never written by the arbiter.
+        (Some("ledger_hash_wrong" | "ledger_entry_malformed"), _) => "tampered_revision_payload",
         (Some("ledger_arbiter_invalid" | "ledger_key_wrong"), _) => "invalid_arbiter_signature",
         (_, Some(Act::Revision(_))) if finding.name == Code::AgentSignatureInvalid => {
             "invalid_agent_revision_signature"
