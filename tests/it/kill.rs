@@ -25,7 +25,7 @@ fn sigkill_under_load_loses_and_doubles_nothing_acknowledged() {
     let (room, vkey) = {
         let server = support::start(&data);
         let room = server.open_room("killed again and again").unwrap();
-        let vkey = vkey(&server);
+        let vkey = support::vkey(&server);
         server.kill().unwrap();
         (room, vkey)
     };
@@ -153,11 +153,6 @@ fn counters(messages: &[(u64, String, u64)]) -> Promised {
         .iter()
         .map(|(_, sender, counter)| (sender.clone(), *counter))
         .collect()
-}
-
-fn vkey(server: &Server) -> String {
-    let answer = server.json("GET", "/api/arbiter/pubkey", None).unwrap();
-    answer.json()["vkey"].as_str().unwrap().to_owned()
 }
 
 /// What a server that was just killed and started serves as the log is CLEAN.

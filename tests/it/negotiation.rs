@@ -3,15 +3,9 @@
 use std::path::Path;
 
 use minutebook_tests::server::Server;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support;
-
-fn post(server: &Server, path: &str, body: &Value) -> Value {
-    let answer = server.json("POST", path, Some(body)).unwrap();
-    assert_eq!(answer.status, 201, "{path}: {}", answer.text());
-    answer.json()
-}
+use crate::support::{self, post};
 
 fn seen(server: &Server, room: &str, claim: &str) -> [String; 4] {
     let get = |rest: &str| {

@@ -9,6 +9,7 @@ use minutebook_eventlog::store::fjall::{
     FjallReader, FjallStore, FjallWriter, Options as StoreOptions,
 };
 use minutebook_tests::server::{Options, Server};
+use serde_json::Value;
 
 /// Limits lifted, as most tests want it.
 pub(crate) const UNLIMITED: [&str; 6] = [
@@ -71,4 +72,31 @@ pub(crate) fn patiently<T, E: std::fmt::Debug>(
 /// Opens a real store, as soon as this process has let go of it everywhere.
 pub(crate) fn open_store(data: &Path) -> (FjallWriter, Arc<FjallReader>) {
     patiently(|| FjallStore::open(data, &StoreOptions::default())).unwrap()
+}
+
+/// Makes something and returns what is answered.
+pub(crate) fn post(server: &Server, path: &str, body: &Value) -> Value {
+    let answer = server.json("POST", path, Some(body)).unwrap();
+    assert_eq!(answer.status, 201, "{path}: {}", answer.text());
+    answer.json()
+}
+
+/// The log's newest key.
+pub(crate) fn vkey(server: &Server) -> String {
+    let answer = server.json("GET", "/api/arbiter/pubkey", None).unwrap();
+    answer.json()["vkey"].as_str().unwrap().to_owned()
+}
+
+/// Copies a directory.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
 }

@@ -8,7 +8,7 @@ use minutebook_tests::server::Server;
 use serde_json::json;
 
 use super::browser::Browser;
-use crate::support::{open_store, options, patiently, start};
+use crate::support::{copy, open_store, options, patiently, start};
 
 fn at(server: &Server, path: &str) -> String {
     format!("http://{}{path}", server.http)
@@ -264,19 +264,6 @@ fn a_log_that_was_put_back_is_noticed_and_read_again() {
     browser.until(&format!("{SHOWN} === 1"));
     server.post(&room, "bob", "and so it goes on").unwrap();
     browser.until_text("#m2 .text", "and so it goes on");
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }
 
 #[test]

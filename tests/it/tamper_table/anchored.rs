@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use minutebook_tests::server::Server;
 
 use super::scene::Scene;
-use super::{copy, get, verify, vkey};
-use crate::support;
+use super::{get, verify};
+use crate::support::{self, copy, vkey};
 
 /// A directory of a stopped server as it was at some time, and what a server on it says of a room.
 struct Kept(tempfile::TempDir);

@@ -1,8 +1,20 @@
 //! The cases of records: the peer's row, how careful the forger is, what he does; and what is then
 //! said: by the server that is started on the database, and by the verifier of the bundle.
 //!
-//! A body is committed to as a whole, so a plain edit of whatever field is a body that does not
-//! fit, however the field is called.
+//! Why these findings:
+//!
+//! * A body is committed to as a whole, so a plain edit of whatever field is a body that does not
+//!   fit, however the field is called. Nor is an agent's signature or the seal looked at then: what
+//!   they are over is not what was recorded.
+//! * An envelope is what the next one names: a plain edit of it breaks the link there, and the one
+//!   that was changed is named. That an envelope is not canonical, or of another room, or out of
+//!   its number is nearer to what was done and goes before.
+//! * Chained, the record is judged by what it says: it cannot be read, or its seal, an agent's
+//!   signature or the rules do not allow it.
+//! * What neither a seal nor a rule is about (quotes, subjects, whether an agent signed) is left to
+//!   later records: the ledger's next entry, or the handshake on what was agreed, which the new
+//!   context does not fit.
+//! * When all that fits, the last record of the room is no longer the one that was signed.
 
 use super::records::{Care, Of, What};
 use Care::{Chained, Hashed, Plain, Sealed};
@@ -110,6 +122,8 @@ pub(super) const CASES: &[Case] = cases! {
     2 Chained Later(Revision(6), 1) => PAYLOAD, LAW;
     3 Plain Set(Revision(1), &[("quote", "can't deliver")]) => PAYLOAD, BODY;
     3 Chained Set(Revision(1), &[("quote", "can't deliver")]) => COVER, COVER;
+    // A gap is nearer than what follows from it. Closed, the handshakes are on another context; cut
+    // off with all that follows, the last record is not the one there is a receipt for.
     4 Plain Deleted(&[Revision(6)]) => NO_START, GAP;
     4 Chained Deleted(&[Revision(6)]) => NO_START, LAW, Handshake(1);
     4 Plain Cut(Revision(6)) => NO_START, COVER;
@@ -125,6 +139,8 @@ pub(super) const CASES: &[Case] = cases! {
     8 Plain Deleted(&[Revision(1)]) => NO_START, GAP;
     8 Chained Deleted(&[Revision(1)]) => NO_START, LAW;
     8 Plain Unindexed(Revision(1)) => CHAIN, NO_BUNDLE;
+    // Out of its number, a revision is what the dialect calls a broken chain; with the numbers
+    // exchanged as well, the ledger's own chain is.
     9 Plain Swapped(Revision(3), Revision(4)) => CHAIN, GAP;
     9 Chained Swapped(Revision(3), Revision(4)) => CHAIN, LAW;
     10 Plain Each(&[
@@ -139,6 +155,7 @@ pub(super) const CASES: &[Case] = cases! {
     13 Sealed Rekeyed(Revision(4), "", "") => COVER, COVER;
     14 Plain Rekeyed(Revision(5), "", "") => PAYLOAD, BODY;
     14 Sealed Rekeyed(Revision(5), "", "") => COVER, COVER;
+    // Emptied fields make a body that is none, and no entry of another age.
     15 Plain Set(Revision(3), &[("value", "seven"), ("entry/arbiter_sig", "null")])
         => PAYLOAD, BODY;
     15 Chained Set(Revision(3), &[("value", "seven"), ("entry/arbiter_sig", "null")])
@@ -168,8 +185,12 @@ pub(super) const CASES: &[Case] = cases! {
     21 Chained Each(&[Repeated(Revision(6)), Set(Last, &[("entry", "null")])])
         => NO_START, UNREADABLE;
     22 Chained Repeated(Revision(6)) => NO_START, LAW;
+    // The seal is over the value; where an agent signed, its own signature says so first.
     23 Hashed Set(Revision(3), &[("value", "seven dollars")]) => SEAL, LAW;
+    // The seal is over the value; where an agent signed, its own signature says so first.
     23 Hashed Set(Revision(4), &[("value", "seven dollars")]) => AGENT, SIGNATURE;
+    // Allowed as an entry. But a confirmation of another value agrees to nothing, so the context is
+    // another one. All of it written anew: `anchored`.
     24 Sealed Set(Revision(3), &[("value", "seven dollars")]) => LAW, LAW, Handshake(1);
     24 Sealed Set(Revision(4), &[("value", "seven dollars")]) => AGENT, SIGNATURE;
     25 Plain Set(Revision(3), &[("entry/row_hash", OTHER_HASH)]) => PAYLOAD, BODY;
@@ -177,6 +198,8 @@ pub(super) const CASES: &[Case] = cases! {
     25 Chained Set(Revision(6), &[("entry/row_hash", OTHER_HASH)]) => PAYLOAD, LAW;
     25 Plain Set(Revision(3), &[("entry/prev_hash", OTHER_HASH)]) => PAYLOAD, BODY;
     25 Chained Set(Revision(3), &[("entry/prev_hash", OTHER_HASH)]) => PAYLOAD, LAW;
+    // A seal of another entry does not verify; one that is not even spelled like one is as much
+    // another entry as a wrong hash.
     26 Plain Taken(Revision(3), "entry/arbiter_sig", Revision(2)) => PAYLOAD, BODY;
     26 Chained Taken(Revision(3), "entry/arbiter_sig", Revision(2)) => SEAL, LAW;
     26 Chained Set(Revision(3), &[("entry/arbiter_sig", "ab")]) => PAYLOAD, LAW;
@@ -191,8 +214,10 @@ pub(super) const CASES: &[Case] = cases! {
     32 Chained Set(Revision(1), &[("subject", "the prize")]) => LAW, LAW, Handshake(1);
     32 Plain Set(Revision(1), &[("subject_key", "the-prize")]) => PAYLOAD, BODY;
     32 Chained Set(Revision(1), &[("subject_key", "the-prize")]) => LAW, LAW, Handshake(1);
+    // The opener is the opening's author, which the seal covers.
     33 Plain Set(Revision(1), &[("agent", "carol")]) => PAYLOAD, BODY;
     33 Hashed Set(Revision(1), &[("agent", "dave")]) => SEAL, LAW;
+    // The order of threads is the ledger's; what came after the opening is before it now.
     34 Plain Later(Revision(1), 60_000_000) => CHAIN, LINK;
     34 Sealed Later(Revision(1), 60_000_000)
         => "time_decreased", "time_decreased", Revision(2);
@@ -219,6 +244,8 @@ pub(super) const CASES: &[Case] = cases! {
         => MESSAGE, SIGNATURE;
     40 Chained Set(Message(3), &[("memory_root", "a root")]) => MESSAGE, SIGNATURE;
     40 Chained Set(Message(3), &[("signature/pubkey", OTHER_KEY)]) => MESSAGE, SIGNATURE;
+    // The record's actor is who acted. With that changed as well, the seed's signed bytes do not
+    // name the agent.
     41 Plain Set(Message(3), &[("agent", "alice")]) => BODY, BODY;
     41 Chained Set(Message(3), &[("agent", "alice")]) => LAW, LAW;
     41 Chained Each(&[
@@ -245,6 +272,7 @@ pub(super) const CASES: &[Case] = cases! {
     45 Plain Deleted(&[Handshake(1)]) => NO_START, GAP;
     45 Chained Deleted(&[Handshake(1)]) => NO_START, LAW;
     45 Chained Repeated(Handshake(1)) => NO_START, LAW;
+    // That the agent did not sign it goes before that it does not fit.
     46 Plain Set(Handshake(2), &[("context_hash", OTHER_HASH)]) => BODY, BODY;
     46 Chained Set(Handshake(2), &[("context_hash", OTHER_HASH)]) => HANDSHAKE, SIGNATURE;
     47 Plain Set(Handshake(2), &[("agent", "eve")]) => BODY, BODY;
@@ -257,6 +285,7 @@ pub(super) const CASES: &[Case] = cases! {
     47 Plain Deleted(&[Handshake(2)]) => NO_START, COVER;
     47 Plain Set(Handshake(2), &[("context_hash", OTHER_HASH), ("signature", "")]) => BODY, BODY;
     47 Chained Set(Handshake(2), &[("context_hash", OTHER_HASH), ("signature", "")]) => LAW, LAW;
+    // Only the body; with its commitment; the whole record.
     48 Plain OfOther(Handshake(2)) => BODY, BODY;
     48 Chained OfOther(Handshake(2)) => LAW, LAW;
     48 Plain FromOther(Handshake(2)) => MISPLACED, MISPLACED;

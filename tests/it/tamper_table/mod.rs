@@ -33,7 +33,7 @@ use self::records::{Care, Item, Means, Of, Room, What};
 use self::rows::Rows;
 use self::scene::{arbitrate, negotiate};
 use self::shown::Shown;
-use crate::support;
+use crate::support::{self, copy, vkey};
 
 /// Records that one tile of the log's tree covers.
 const TILE: usize = 256;
@@ -55,28 +55,10 @@ fn get(server: &Server, path: &str) -> Vec<u8> {
     answer.body
 }
 
-fn vkey(server: &Server) -> String {
-    let key: Value = serde_json::from_slice(&get(server, "/api/arbiter/pubkey")).unwrap();
-    key["vkey"].as_str().unwrap().to_owned()
-}
-
 /// The log's key, from the disk.
 fn log_key(data: &Path) -> SigningKey {
     let seed = std::fs::read(data.join("arbiter.key")).unwrap();
     SigningKey::from_bytes(&seed.try_into().unwrap())
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(path, target).unwrap();
-        }
-    }
 }
 
 /// Where the server is started, how, and what it is given to do.
@@ -340,6 +322,25 @@ fn make_on_a_bundle(stage: &Stage, cases: &[Case]) {
         }
     }
     assert_none(&wrong);
+    assert_told_by_the_program(stage, &cases[0], &room, &means, &vkey);
+}
+
+/// The program says what the library does.
+fn assert_told_by_the_program(
+    stage: &Stage,
+    case: &Case,
+    room: &Bundle,
+    means: &Means<'_>,
+    vkey: &str,
+) {
+    let after = room.room.tampered(case.what, case.care, means);
+    let path = stage.folder.path().join("bundle");
+    std::fs::write(&path, room.with(&after)).unwrap();
+    let told = support::verify(&[path.to_str().unwrap(), "--key", vkey]);
+    let text = String::from_utf8_lossy(&told.stdout);
+    assert_eq!(told.status.code(), Some(1), "{text}");
+    let promised = format!("{} at record {}:", case.bundle, room.room.seq(case.named()));
+    assert!(text.contains(&promised), "{promised} {text}");
 }
 
 /// Makes the cases of rows on a stopped server's database, each in a room of its own.

@@ -6,15 +6,7 @@ use minutebook_tests::model::{Model, Reply};
 use minutebook_tests::server::Server;
 use serde_json::{Value, json};
 
-fn post(server: &Server, path: &str, body: &Value) -> Value {
-    let answer = server.json("POST", path, Some(body)).unwrap();
-    assert!(
-        [200, 201].contains(&answer.status),
-        "{path}: {}",
-        answer.text()
-    );
-    answer.json()
-}
+use crate::support::post;
 
 /// What was signed, with the seed's bytes.
 fn signed(mut body: Value, surface: &str) -> Value {
@@ -139,7 +131,8 @@ pub(super) fn arbitrate(server: &Server, model: &Model) -> String {
         claims: vec![],
     };
     let read = || {
-        let read = post(server, &scene.at("/context/refresh"), &json!({}));
+        let path = scene.at("/context/refresh");
+        let read = server.json("POST", &path, None).unwrap().json();
         assert_eq!(read["error"], Value::Null, "{read}");
         server
             .json("GET", &scene.at("/context"), None)

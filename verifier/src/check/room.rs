@@ -236,7 +236,8 @@ impl<'a> RoomCheck<'a> {
         if receipt.proves(&waiting.leaf) && receipt.carries_only(&waiting.leaf) {
             self.core.counts.receipts += 1;
         } else {
-            let text = "its receipt does not prove it: the record or the receipt was changed";
+            let text = "its receipt does not prove it: the record, one before it that it hangs on, \
+                        or the receipt was changed";
             self.core.findings.push(invalid(text.to_owned()));
         }
     }
