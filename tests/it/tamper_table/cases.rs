@@ -81,7 +81,7 @@ const SIGNATURE: &str = "agent_signature_invalid";
 /// The careful forger's changes are lawful in themselves; what was signed over them is not theirs.
 pub(super) const COVER: &str = "receipt_invalid";
 
-const OTHER_SIG: &str = concat!(
+pub(super) const OTHER_SIG: &str = concat!(
     "0101010101010101010101010101010101010101010101010101010101010101",
     "0101010101010101010101010101010101010101010101010101010101010101"
 );

@@ -4,7 +4,9 @@
 use minutebook_domain::room::claims::RevisionKind::{Confirm, Contradict, Retract};
 use minutebook_domain::text::{ClaimValue, Subject};
 use minutebook_domain::time::Timestamp;
+use minutebook_projections::threads::LedgerSignatureRow;
 
+use super::cases::{OTHER_KEY, OTHER_SIG};
 use super::records::Of;
 use super::rows::{
     CLAIM, DISCREPANCY, Edit, HANDSHAKE, LEDGER, MESSAGE, NUMBER, REVISION, ROOM, SHOOK, SIGNER,
@@ -31,6 +33,17 @@ pub(super) use cases;
 
 fn later(at: &mut Timestamp) {
     *at = Timestamp::from_micros(at.as_micros() + 1);
+}
+
+/// Signed by another, real key.
+fn by_another(signature: &mut Option<LedgerSignatureRow>) {
+    *signature = Some(LedgerSignatureRow {
+        pubkey: OTHER_KEY.to_owned(),
+        sig: OTHER_SIG.to_owned(),
+        surface: "roomcomm-v1".to_owned(),
+        position: None,
+        is_enrolled: false,
+    });
 }
 
 /// Agreed by whom nobody asked: the price was disputed.
@@ -61,8 +74,9 @@ pub(super) const CASES: &[Shown] = cases! {
     10 Revision(3, |row| row.value = "month of May".into()) => Of::Revision(3);
     11 Revision(4, |row| row.signature = None) => Of::Revision(4);
     12 Revision(4, |row| row.signature.as_mut().unwrap().sig = "01".repeat(64)) => Of::Revision(4);
-    13 Revision(4, |row| row.signature.as_mut().unwrap().pubkey = "01".repeat(32)) => Of::Revision(4);
+    13 Revision(4, |row| by_another(&mut row.signature)) => Of::Revision(4);
     13 Flipped(SIGNER, 1);
+    14 Revision(5, |row| by_another(&mut row.signature)) => Of::Revision(5);
     14 Dropped(SIGNER, 1);
     15 Revision(3, |row| row.arbiter_sig = String::new()) => Of::Revision(3);
     16 Revision(3, |row| row.prev_hash = String::new()) => Of::Revision(3);
