@@ -7,8 +7,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+
+/// How long a call may let others wait for it.
+const WITHIN: Duration = Duration::from_mins(1);
 
 /// What it answers.
 #[derive(Clone, Debug)]
@@ -123,15 +127,18 @@ impl Model {
     }
 
     /// Waits until it was asked so often.
+    ///
+    /// # Panics
+    /// When that takes too long.
     pub fn wait_for(&self, calls: usize) {
-        let mut script = self.shared.script();
-        while script.asked.len() < calls {
-            script = self
-                .shared
-                .changed
-                .wait(script)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
+        let script = self.shared.script();
+        let waited = self
+            .shared
+            .changed
+            .wait_timeout_while(script, WITHIN, |script| script.asked.len() < calls);
+        let (script, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let asked = script.asked.len();
+        assert!(asked >= calls, "asked {asked} times, {calls} expected");
     }
 }
 

@@ -108,6 +108,11 @@ async fn post_and_tell(
     let arbiter = write.app.arbiter.clone();
     let Some(arbiter) = arbiter.filter(|arbiter| arbiter.is_followed(id)) else {
         let posted = post(&write, &new, id).await;
+        // Right after a start the arbiter may have begun to follow the room while the message was
+        // on its way, and have looked at the room before it was there.
+        if let Some(arbiter) = &write.app.arbiter {
+            arbiter.posted(id);
+        }
         return Ok((write, posted));
     };
     let told = tokio::spawn(async move {
