@@ -22,7 +22,7 @@ use What::{
     Away, Deleted, Emptied, Forged, Head, Later, OfOther, Repeated, Set, Swapped as Exchanged,
 };
 
-/// Forged: the row number says nothing here.
+/// The peer's table has no such rows: their number is 0.
 pub(super) const CASES: &[Case] = cases! {
     0 Plain Set(Reading(1), &[("answer", "nothing")]) => BODY, BODY;
     0 Chained Set(Reading(1), &[("answer", "nothing")]) => COVER, COVER;

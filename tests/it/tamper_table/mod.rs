@@ -362,7 +362,7 @@ fn make_on_rows(stage: &Stage, cases: &[Shown]) {
     drop(database);
     let server = stage.start();
     let mut wrong = Vec::new();
-    for (n, (Shown { row, named, .. }, room)) in cases.iter().zip(&rooms).enumerate() {
+    for (Shown { row, edit, named }, room) in cases.iter().zip(&rooms) {
         let verdict = verify(&server, room);
         let found = said(&verdict);
         if found
@@ -373,14 +373,14 @@ fn make_on_rows(stage: &Stage, cases: &[Shown]) {
         {
             let explanation = &verdict["explanation"];
             wrong.push(format!(
-                "{row} (case {n}): {named:?} but {found:?} {explanation}"
+                "{row} {edit:?}: {named:?} but {found:?} {explanation}"
             ));
         }
         for path in ["", "/messages", "/context", "/claims", "/handshakes"] {
             let path = format!("/api/rooms/{room}{path}");
             let answer = server.json("GET", &path, None).unwrap();
             if ![200, 404, 405, 503].contains(&answer.status) {
-                wrong.push(format!("{row} (case {n}): {path}: {}", answer.text()));
+                wrong.push(format!("{row} {edit:?}: {path}: {}", answer.text()));
             }
         }
     }

@@ -65,7 +65,7 @@ pub(super) const SKIPPED: At = At(Table::Threads, Some(13));
 
 /// What is done to a room's rows. A row that is changed is the nth of its kind, from 1; a revision
 /// is named by its number.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Edit {
     Room(fn(&mut RoomRow)),
     Message(usize, fn(&mut MessageRow)),
