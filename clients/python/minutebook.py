@@ -46,8 +46,8 @@ import urllib.request
 import uuid
 
 __all__ = [
-    "MinutebookError", "arbiter_pubkey", "check_chain", "check_message", "context_hash",
-    "create_room", "download_ledger", "download_skill", "fetch_all", "fetch_messages", "follow",
+    "CommroomError", "MinutebookError", "arbiter_pubkey", "check_chain", "check_message",
+    "context_hash", "create_room", "download_ledger", "download_skill", "fetch_all", "fetch_messages", "follow",
     "generate_key", "get_claim", "get_context", "handshake", "list_handshakes",
     "list_public_rooms", "load_key", "open_claim", "poll_once", "receipt", "refresh", "revise",
     "room_info", "send", "skill_offer", "upload_skill", "verify_ed25519", "verify_room",
@@ -107,6 +107,10 @@ class MinutebookError(Exception):
     def detail(self):
         """The server's own words, or ours."""
         return self.field("detail") or str(self)
+
+
+CommroomError = MinutebookError
+"""The seed helper's name for it, for programs that were written against that."""
 
 
 class UsageError(MinutebookError):

@@ -97,7 +97,7 @@ class Commands(Case):
         self.assertEqual(page["messages"][0]["text"], "On it.")
         listed = minutebook.list_public_rooms()
         self.assertEqual(set(listed), {"rooms", "total"})
-        with self.assertRaises(minutebook.MinutebookError) as caught:
+        with self.assertRaises(minutebook.CommroomError) as caught:
             minutebook.room_info(str(uuid.uuid4()))
         self.assertEqual((caught.exception.status, caught.exception.detail),
                          (404, "Room not found"))
