@@ -24,6 +24,7 @@ pub mod ids;
 pub mod keys;
 pub mod limits;
 pub mod rejection;
+mod remembered;
 pub mod room;
 pub mod signature;
 pub mod skills;

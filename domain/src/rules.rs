@@ -11,7 +11,7 @@ use crate::{
     actor::Actor,
     event::Home,
     ids::StreamId,
-    keys::{self, ApiKey, KeysState, Scope},
+    keys::{self, ApiKey, KeyEpoch, KeysState, Scope},
     room, skills,
     text::AgentName,
 };
@@ -235,11 +235,8 @@ pub fn ledger_key(keys: &KeysState, fact: &Fact<'_>) -> Result<(), Rejection> {
     let Some(entry) = event.entry() else {
         return Ok(());
     };
-    let key = keys
-        .epoch_at(fact.seq)
-        .and_then(|epoch| keys::Vkey::public_key_of(&epoch.vkey).ok())
-        .map(hex::encode);
-    if key.as_deref() == Some(&*entry.arbiter) {
+    let key = keys.epoch_at(fact.seq).and_then(KeyEpoch::public_key);
+    if key == Some(&*entry.arbiter) {
         Ok(())
     } else {
         Err(Rejection::LedgerKeyWrong)

@@ -40,11 +40,8 @@ pub(super) fn contextual(keys: &KeysState, fact: &Fact<'_>) -> Result<(), Reject
 }
 
 pub(super) fn evolve(keys: &mut KeysState, fact: &Fact<'_>, event: &LogOpened) {
-    keys.epochs.push(KeyEpoch {
-        epoch: 1,
-        since: fact.seq,
-        vkey: event.vkey.clone(),
-    });
+    keys.epochs
+        .push(KeyEpoch::new(1, fact.seq, event.vkey.clone()));
 }
 
 #[cfg(test)]

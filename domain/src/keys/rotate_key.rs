@@ -64,11 +64,8 @@ pub(super) fn contextual(
 }
 
 pub(super) fn evolve(keys: &mut KeysState, fact: &Fact<'_>, event: &KeyRotated) {
-    keys.epochs.push(KeyEpoch {
-        epoch: event.epoch,
-        since: fact.seq,
-        vkey: event.vkey.clone(),
-    });
+    keys.epochs
+        .push(KeyEpoch::new(event.epoch, fact.seq, event.vkey.clone()));
 }
 
 #[cfg(test)]
@@ -150,11 +147,7 @@ pub(crate) mod tests {
     #[test]
     fn the_epochs_say_since_when_each_key_signs() {
         let mut keys = KeysState::default();
-        keys.epochs.push(KeyEpoch {
-            epoch: 1,
-            since: 1,
-            vkey: log_vkey(1),
-        });
+        keys.epochs.push(KeyEpoch::new(1, 1, log_vkey(1)));
         let event = crate::Event::Keys(keys::Event::KeyRotated(rotated(2, 1, 2)));
         let fact = Fact {
             seq: 70,
@@ -165,11 +158,7 @@ pub(crate) mod tests {
             what: crate::What::Present(&event),
         };
         keys::evolve(&mut keys, &fact);
-        let current = KeyEpoch {
-            epoch: 2,
-            since: 70,
-            vkey: log_vkey(2),
-        };
+        let current = KeyEpoch::new(2, 70, log_vkey(2));
         assert_eq!(keys.current_epoch(), Some(&current));
         assert_eq!(keys.epochs().len(), 2);
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Scope;
-use crate::{ids::KeyId, text::AgentName};
+use super::{Scope, Vkey};
+use crate::{ids::KeyId, remembered::Remembered, text::AgentName};
 
 /// The log's key epochs, all API keys and all agents' keys.
 #[derive(
@@ -28,6 +28,26 @@ pub struct KeyEpoch {
     pub since: u64,
     /// The key.
     pub vkey: String,
+    /// Every entry of every ledger is held against it.
+    #[rkyv(with = rkyv::with::Skip)]
+    public_key: Remembered<Option<String>>,
+}
+
+impl KeyEpoch {
+    pub(super) const fn new(epoch: u64, since: u64, vkey: String) -> Self {
+        Self {
+            epoch,
+            since,
+            vkey,
+            public_key: Remembered::new(),
+        }
+    }
+
+    /// The public key, 64 lower-case hex digits; none if the key cannot be read.
+    pub fn public_key(&self) -> Option<&str> {
+        let read = || Vkey::public_key_of(&self.vkey).ok().map(hex::encode);
+        self.public_key.get(read).as_deref()
+    }
 }
 
 /// An API key, without its secret.

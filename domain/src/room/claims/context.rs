@@ -3,11 +3,7 @@
 //! Byte for byte the peer's (seed 003): the threads that are not cancelled, in the order they
 //! were opened, as one JSON array with a blank after every comma and colon, keys sorted.
 
-use std::{
-    hash::{Hash, Hasher},
-    io,
-    sync::OnceLock,
-};
+use std::io;
 
 use serde::{Serialize, Serializer as _};
 use sha2::{Digest as _, Sha256};
@@ -40,35 +36,6 @@ pub fn context_hash<'a>(threads: impl IntoIterator<Item = ContextThread<'a>>) ->
     let written = json.collect_seq(threads);
     debug_assert!(written.is_ok(), "a hash takes every byte");
     hex::encode(hash.finalize())
-}
-
-/// A hash that is computed once: hashing thousands of threads for each of many handshakes would
-/// hold up the writer. It is no part of the state it is computed from: equal to all others, hashed
-/// as nothing, and not archived.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Remembered(OnceLock<String>);
-
-impl Remembered {
-    pub(super) const fn new() -> Self {
-        Self(OnceLock::new())
-    }
-
-    /// The hash of these threads, which are the same for as long as this is.
-    pub(super) fn hash<'a>(&self, threads: impl Iterator<Item = ContextThread<'a>>) -> &str {
-        self.0.get_or_init(|| context_hash(threads))
-    }
-}
-
-impl PartialEq for Remembered {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Remembered {}
-
-impl Hash for Remembered {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 struct Hashing<'a>(&'a mut Sha256);

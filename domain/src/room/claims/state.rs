@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use super::{
-    Author, ClaimOpened, ClaimRevised, Entry, HandshakeMade, Principals, Thread,
-    context::Remembered, ledger::GENESIS,
+    Author, ClaimOpened, ClaimRevised, Entry, HandshakeMade, Principals, Thread, context_hash,
+    ledger::GENESIS,
 };
 use crate::{
     Rejection,
     ids::ClaimId,
     limits::{ROOM_HANDSHAKES_MAX, ROOM_REREADINGS_MAX, ROOM_REVISIONS_MAX, ROOM_THREADS_MAX},
+    remembered::Remembered,
     signature::LedgerSignature,
     text::AgentName,
 };
@@ -39,8 +40,9 @@ pub struct Claims {
     pub(super) principals: Principals,
     /// Of every signature used here: a ledger act is signed for once and all, so no time frees it.
     used: BTreeSet<[u8; 16]>,
+    /// Hashing thousands of threads for each of many handshakes would hold up the writer.
     #[rkyv(with = rkyv::with::Skip)]
-    context: Remembered,
+    context: Remembered<String>,
 }
 
 impl Claims {
@@ -107,7 +109,7 @@ impl Claims {
     /// The context's hash now.
     pub fn context_hash(&self) -> &str {
         let threads = self.threads.iter().filter_map(Thread::in_context);
-        self.context.hash(threads)
+        self.context.get(|| context_hash(threads))
     }
 
     /// Agents the ledger knows by name: openers, confirmers and signers.
