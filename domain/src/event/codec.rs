@@ -4,7 +4,7 @@ use std::io;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Event, EventKind, plain};
+use super::{Event, EventKind, plain, plain_claim};
 use crate::{
     keys,
     limits::EVENT_BODY_BYTES_MAX,
@@ -49,12 +49,24 @@ impl Event {
         if body.len() > EVENT_BODY_BYTES_MAX {
             return Err(bad(format!("longer than {EVENT_BODY_BYTES_MAX} bytes")));
         }
-        if kind == EventKind::MessagePosted
-            && let Some(message) = plain::read(body)
-        {
-            return Ok(room::Event::MessagePosted(message).into());
+        if let Some(event) = Self::decode_usual(kind, body) {
+            return Ok(event);
         }
         Self::decode_general(kind, body).map_err(bad)
+    }
+
+    /// The short way for the bodies of which there are most.
+    pub(super) fn decode_usual(kind: EventKind, body: &[u8]) -> Option<Self> {
+        if kind == EventKind::MessagePosted {
+            return plain::read(body).map(|message| room::Event::MessagePosted(message).into());
+        }
+        if kind == EventKind::ClaimRevised {
+            return plain_claim::revised(body).map(|event| claims::Event::Revised(event).into());
+        }
+        if kind == EventKind::ClaimOpened {
+            return plain_claim::opened(body).map(|event| claims::Event::Opened(event).into());
+        }
+        None
     }
 
     /// The way for every body there is; says why not.

@@ -9,6 +9,7 @@
 mod codec;
 mod kind;
 mod plain;
+mod plain_claim;
 
 use crate::{actor::Actor, ids::StreamId, keys, room, skills, time::Timestamp};
 

@@ -8,6 +8,8 @@
 //! * Whatever is unusual, good or bad, is left to the general way. So both together take what it
 //!   takes alone, and refuse with its words.
 
+use std::borrow::Cow;
+
 use uuid::Uuid;
 
 use crate::{
@@ -39,12 +41,12 @@ pub(super) fn read(body: &[u8]) -> Option<MessagePosted> {
         memory_root: None,
         n,
         signature: None,
-        text: string(text)?,
+        text: MessageText::parse(&string(text)?).ok()?,
     })
 }
 
 /// A decimal integer without a leading zero. The largest, which may not fit, are unusual.
-fn number(text: &str) -> Option<(u64, &str)> {
+pub(super) fn number(text: &str) -> Option<(u64, &str)> {
     const DIGITS_MAX: usize = 19;
     let digits = text.bytes().take_while(u8::is_ascii_digit);
     let (value, len) = digits.take(DIGITS_MAX).fold((0, 0), |(value, len), digit| {
@@ -67,20 +69,24 @@ fn uuid(text: &str) -> Option<Uuid> {
 }
 
 /// What stands in a string as something else than itself, or may not stand there at all.
-fn is_special(byte: u8) -> bool {
+pub(super) fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 /// A text from what stood between its quotes.
-fn string(inside: &str) -> Option<MessageText> {
-    // Without a way out of the loop it looks at many bytes at once.
-    let is_itself = !inside
-        .bytes()
-        .fold(false, |any, byte| any | is_special(byte));
-    if is_itself {
-        return MessageText::parse(inside).ok();
+pub(super) fn string(inside: &str) -> Option<Cow<'_, str>> {
+    if is_itself(inside) {
+        return Some(Cow::Borrowed(inside));
     }
-    MessageText::parse(&unescape(inside)?).ok()
+    unescape(inside).map(Cow::Owned)
+}
+
+/// Whether all of it stands for itself. Without a way out of the loop it looks at many bytes at
+/// once.
+pub(super) fn is_itself(inside: &str) -> bool {
+    !inside
+        .bytes()
+        .fold(false, |any, byte| any | is_special(byte))
 }
 
 /// Reads the escapes that are written: short ones where there are, `\u00xx` otherwise.

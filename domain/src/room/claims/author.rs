@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{newtype::Recorded as _, text::AgentName};
+use crate::{newtype::Recorded, rejection::Rejection, text::AgentName};
 
 /// The arbiter's name, which no agent can take.
 const ARBITER: &str = "arbiter";
@@ -47,6 +47,18 @@ impl Author {
     }
 }
 
+impl Recorded for Author {
+    type Error = Rejection;
+    const WHAT: &str = "an agent's name, or `arbiter`";
+
+    fn recorded(text: &str) -> Result<Self, Rejection> {
+        if text == ARBITER {
+            return Ok(Self::Arbiter);
+        }
+        AgentName::recorded(text).map(Self::Agent)
+    }
+}
+
 impl From<AgentName> for Author {
     fn from(agent: AgentName) -> Self {
         Self::Agent(agent)
@@ -71,15 +83,10 @@ impl<'de> Deserialize<'de> for Author {
         impl de::Visitor<'_> for AsRecorded {
             type Value = Author;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an agent's name, or `arbiter`")
+                f.write_str(Author::WHAT)
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Author, E> {
-                if text == ARBITER {
-                    return Ok(Author::Arbiter);
-                }
-                AgentName::recorded(text)
-                    .map(Author::Agent)
-                    .map_err(E::custom)
+                Author::recorded(text).map_err(E::custom)
             }
         }
         deserializer.deserialize_str(AsRecorded)
