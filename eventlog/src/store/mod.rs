@@ -260,6 +260,9 @@ pub type Envelopes = Vec<(u64, Vec<u8>)>;
 /// A derived row: key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
+/// Rows read at a time where all are wanted: one may be large.
+const EACH_ROWS: usize = 256;
+
 /// The reading half: cheap to clone, any thread, sees only what is durable.
 pub trait LogReader: Send + Sync {
     /// Where the log ends.
@@ -300,6 +303,30 @@ pub trait LogReader: Send + Sync {
         reverse: bool,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError>;
+    /// Shows all derived rows with `from <= key < to`, in key order. Between two of them the rows
+    /// may change, unless the reader is pinned.
+    fn each_row(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<(), StoreError> {
+        let mut from = from.to_vec();
+        loop {
+            let page = self.range(space, &from, to, false, EACH_ROWS)?;
+            for (key, value) in &page {
+                visit(key, value);
+            }
+            match page.last() {
+                Some((last, _)) if page.len() == EACH_ROWS => {
+                    from.clone_from(last);
+                    from.push(0);
+                }
+                Some(_) | None => return Ok(()),
+            }
+        }
+    }
     /// A reader that keeps seeing the log and its rows as they are now. What is deleted from now
     /// on is only overwritten on the disk once it is gone.
     fn pinned(&self) -> Arc<dyn LogReader>;

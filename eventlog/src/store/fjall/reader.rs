@@ -15,6 +15,8 @@ use crate::{
 
 /// Up to this many records are fetched one by one: cheaper than setting up two scans.
 const FEW: usize = 4;
+/// A stream's records are read in a scan if they are at least one in so many of those there are.
+const SPARSE: usize = 3;
 /// How much room a page gets before it is known how long it will be.
 const ROOM: usize = 1024;
 
@@ -39,7 +41,7 @@ impl Published {
             return Ok(Page::new());
         }
         if span(&(first..=last)) > FEW {
-            return self.scan(shared, first..=last);
+            return self.scan(shared, first..=last, first..=last);
         }
         (first..=last)
             .map(|seq| Ok((seq, self.record(shared, seq)?)))
@@ -73,39 +75,84 @@ impl Published {
         })
     }
 
-    /// Envelopes and bodies side by side; a body that is not there was erased.
-    fn scan(&self, shared: &Shared, seqs: RangeInclusive<u64>) -> Result<Page, StoreError> {
-        let keys = envelope::ser_key(*seqs.start())..=envelope::ser_key(*seqs.end());
+    /// Records in ascending order, with only few others between them.
+    fn scan(
+        &self,
+        shared: &Shared,
+        keys: RangeInclusive<u64>,
+        seqs: impl Iterator<Item = u64>,
+    ) -> Result<Page, StoreError> {
+        let room = ROOM.min(span(&keys));
+        let keys = envelope::ser_key(*keys.start())..=envelope::ser_key(*keys.end());
         let envelopes = self.snapshot.range(&shared.tables.envelopes, keys.clone());
-        let mut bodies = self.snapshot.range(&shared.tables.bodies, keys);
-        let mut next_body = None;
-        let mut page = Page::with_capacity(ROOM.min(span(&seqs)));
-        for (expected, guard) in seqs.clone().zip(envelopes) {
-            let (key, envelope) = guard.into_inner().map_err(failure)?;
-            if envelope::deser_key(&key)? != expected {
-                return Err(missing(expected));
-            }
-            while next_body.as_ref().is_none_or(|(seq, _)| *seq < expected) {
-                let Some(guard) = bodies.next() else { break };
-                let (key, value) = guard.into_inner().map_err(failure)?;
-                next_body = Some((body::deser_key(&key)?, value));
-            }
-            let body = next_body.take_if(|(seq, _)| *seq == expected);
-            page.push((
-                expected,
-                Record {
-                    envelope: envelope.to_vec(),
-                    body: body
-                        .map(|(_, value)| body::deser_value(&value))
-                        .transpose()?,
-                },
-            ));
+        let bodies = self.snapshot.range(&shared.tables.bodies, keys);
+        let mut envelopes = Side::new(envelopes, envelope::deser_key);
+        let mut bodies = Side::new(bodies, body::deser_key);
+        let mut page = Page::with_capacity(room);
+        for seq in seqs {
+            let envelope = envelopes.at(seq)?.ok_or_else(|| missing(seq))?.to_vec();
+            // A body that is not there was erased.
+            let body = bodies.at(seq)?.map(|value| body::deser_value(&value));
+            let body = body.transpose()?;
+            page.push((seq, Record { envelope, body }));
         }
-        match page.last() {
-            Some((last, _)) if last == seqs.end() => Ok(page),
-            Some((last, _)) => Err(missing(last + 1)),
-            None => Err(missing(*seqs.start())),
+        Ok(page)
+    }
+
+    /// Rows with `from <= key < to`; none if there can be none.
+    fn rows(
+        &self,
+        shared: &Shared,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+    ) -> Result<Option<fjall::Iter>, StoreError> {
+        let keyspace = shared.spaces.read().keyspace(space)?.clone();
+        let own = keyspace == shared.tables.meta && (from.is_empty() || view::is_own_key(from));
+        let from = if own { view::FIRST_FREE_KEY } else { from };
+        Ok((from < to).then(|| self.snapshot.range(&keyspace, from..to)))
+    }
+
+    /// Records of these seqs, which the index gave and so may be anything.
+    fn records(&self, shared: &Shared, seqs: &[u64]) -> Result<Page, StoreError> {
+        if let (Some(first), Some(last)) = (seqs.first(), seqs.last())
+            && seqs.len() > FEW
+            && seqs.is_sorted_by(|one, next| one < next)
+            && span(&(*first..=*last)) / SPARSE < seqs.len()
+        {
+            return self.scan(shared, *first..=*last, seqs.iter().copied());
         }
+        let records = seqs.iter().copied();
+        records
+            .map(|seq| Ok((seq, self.record(shared, seq)?)))
+            .collect()
+    }
+}
+
+/// One of two tables that are read side by side.
+struct Side<I> {
+    rows: I,
+    seq_of: fn(&[u8]) -> Result<u64, StoreError>,
+    next: Option<(u64, UserValue)>,
+}
+
+impl<I: Iterator<Item = Guard>> Side<I> {
+    fn new(rows: I, seq_of: fn(&[u8]) -> Result<u64, StoreError>) -> Self {
+        let next = None;
+        Self { rows, seq_of, next }
+    }
+
+    /// The row of this seq. Seqs must ascend.
+    fn at(&mut self, seq: u64) -> Result<Option<UserValue>, StoreError> {
+        while self.next.as_ref().is_none_or(|(next, _)| *next < seq) {
+            let Some(guard) = self.rows.next() else {
+                return Ok(None);
+            };
+            let (key, value) = guard.into_inner().map_err(failure)?;
+            self.next = Some(((self.seq_of)(&key)?, value));
+        }
+        let found = self.next.take_if(|(next, _)| *next == seq);
+        Ok(found.map(|(_, value)| value))
     }
 }
 
@@ -151,10 +198,9 @@ impl LogReader for FjallReader {
 
     fn read_stream(&self, stream: &str, sseq: u64, limit: usize) -> Result<Page, StoreError> {
         self.look(|at, shared| {
-            at.places(shared, stream, sseq)
-                .take(limit)
-                .map(|seq| seq.and_then(|seq| Ok((seq, at.record(shared, seq)?))))
-                .collect()
+            let seqs = at.places(shared, stream, sseq).take(limit);
+            let seqs: Vec<u64> = seqs.collect::<Result<_, _>>()?;
+            at.records(shared, &seqs)
         })
     }
 
@@ -233,18 +279,30 @@ impl LogReader for FjallReader {
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
         self.look(|at, shared| {
-            let keyspace = shared.spaces.read().keyspace(space)?.clone();
-            let own = keyspace == shared.tables.meta && (from.is_empty() || view::is_own_key(from));
-            let from = if own { view::FIRST_FREE_KEY } else { from };
-            if from >= to {
+            let Some(rows) = at.rows(shared, space, from, to)? else {
                 return Ok(Vec::new());
-            }
-            let rows = at.snapshot.range(&keyspace, from..to);
+            };
             if reverse {
                 collect(rows.rev().take(limit))
             } else {
                 collect(rows.take(limit))
             }
+        })
+    }
+
+    fn each_row(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<(), StoreError> {
+        self.look(|at, shared| {
+            for guard in at.rows(shared, space, from, to)?.into_iter().flatten() {
+                let (key, value) = guard.into_inner().map_err(failure)?;
+                visit(&key, &value);
+            }
+            Ok(())
         })
     }
 
@@ -290,3 +348,7 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;
