@@ -3,12 +3,12 @@
 //! Kept in key order: the flushed batch is then sorted, which storage engines like, and a scan can
 //! merge both sides.
 
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use crate::{
     RowOp, Rows,
     error::ProjectionError,
-    row::{self, Row},
+    row::{self, Decoder, Row},
     rows::RowPair,
 };
 
@@ -20,11 +20,15 @@ const SCAN_ROWS: usize = 4096;
 
 /// Pending writes.
 #[derive(Default)]
-pub(crate) struct Overlay(BTreeMap<Vec<u8>, Option<Vec<u8>>>);
+pub(crate) struct Overlay {
+    rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// A fold reads a row for most facts.
+    decoder: RefCell<Decoder>,
+}
 
 impl Overlay {
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.0.insert(key, Some(value));
+        self.rows.insert(key, Some(value));
     }
 
     pub(crate) fn put_row<R: Row>(&mut self, key: Vec<u8>, row: &R) -> Result<(), ProjectionError> {
@@ -33,7 +37,7 @@ impl Overlay {
     }
 
     pub(crate) fn delete(&mut self, key: Vec<u8>) {
-        self.0.insert(key, None);
+        self.rows.insert(key, None);
     }
 
     /// A row's bytes, mine before those below.
@@ -42,7 +46,7 @@ impl Overlay {
         rows: &dyn Rows,
         key: &[u8],
     ) -> Result<Option<Vec<u8>>, ProjectionError> {
-        match self.0.get(key) {
+        match self.rows.get(key) {
             Some(value) => Ok(value.clone()),
             None => Ok(rows.get(key)?),
         }
@@ -53,10 +57,14 @@ impl Overlay {
         rows: &dyn Rows,
         key: &[u8],
     ) -> Result<Option<R>, ProjectionError> {
-        match self.0.get(key) {
-            Some(Some(value)) => row::decode(value).map(Some),
+        let mut decoder = self.decoder.borrow_mut();
+        match self.rows.get(key) {
+            Some(Some(value)) => decoder.decode(value).map(Some),
             Some(None) => Ok(None),
-            None => rows.get(key)?.map(|value| row::decode(&value)).transpose(),
+            None => {
+                let value = rows.get(key)?;
+                value.map(|value| decoder.decode(&value)).transpose()
+            }
         }
     }
 
@@ -70,7 +78,7 @@ impl Overlay {
         // Deleted rows are rare and never at the end of a range that is still in use, but a
         // fold must not depend on that: take the whole merge when the quick look is not enough.
         let below = rows.range(from, to, true, 1)?.pop();
-        let mine = self.0.range::<[u8], _>((
+        let mine = self.rows.range::<[u8], _>((
             std::ops::Bound::Included(from),
             std::ops::Bound::Excluded(to),
         ));
@@ -97,7 +105,7 @@ impl Overlay {
             merged.insert(key, value);
             Ok(())
         })?;
-        for (key, value) in self.0.range::<[u8], _>((
+        for (key, value) in self.rows.range::<[u8], _>((
             std::ops::Bound::Included(from),
             std::ops::Bound::Excluded(to),
         )) {
@@ -125,19 +133,19 @@ impl Overlay {
             keys.push(key);
             Ok(())
         })?;
-        let mine = self.0.range::<[u8], _>((
+        let mine = self.rows.range::<[u8], _>((
             std::ops::Bound::Included(from),
             std::ops::Bound::Excluded(to),
         ));
         keys.extend(mine.map(|(key, _)| key.clone()));
-        self.0.extend(keys.into_iter().map(|key| (key, None)));
+        self.rows.extend(keys.into_iter().map(|key| (key, None)));
         Ok(())
     }
 
     /// Hands the writes over, in key order.
     pub(crate) fn drain(&mut self, out: &mut Vec<RowOp>) {
         out.extend(
-            std::mem::take(&mut self.0)
+            std::mem::take(&mut self.rows)
                 .into_iter()
                 .map(|(key, value)| RowOp { key, value }),
         );

@@ -19,7 +19,7 @@ use crate::error::ProjectionError;
 
 /// Length of the prefix; a multiple of 8, so that alignment inside the row is the same with and
 /// without it.
-const PREFIX_BYTES: usize = 8;
+pub(crate) const PREFIX_BYTES: usize = 8;
 
 /// What the prefix of a row is made of.
 pub(crate) trait Schema: Sized {

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 /// A key and its value.
 pub type RowPair = (Vec<u8>, Vec<u8>);
 
+/// Rows read at a time where all are wanted: a message's may be large.
+const EACH_ROWS: usize = 256;
+
 /// The store below could not answer; its own words.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -23,6 +26,29 @@ pub trait Rows {
         reverse: bool,
         limit: usize,
     ) -> Result<Vec<RowPair>, RowsError>;
+
+    /// Shows all rows with `from <= key < to`, in key order, without handing them over.
+    fn each(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<(), RowsError> {
+        let mut from = from.to_vec();
+        loop {
+            let page = self.range(&from, to, false, EACH_ROWS)?;
+            for (key, value) in &page {
+                visit(key, value);
+            }
+            match page.last() {
+                Some((last, _)) if page.len() == EACH_ROWS => {
+                    from.clone_from(last);
+                    from.push(0);
+                }
+                Some(_) | None => return Ok(()),
+            }
+        }
+    }
 }
 
 /// One change to a row.

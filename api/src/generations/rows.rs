@@ -35,6 +35,17 @@ impl Rows for SpaceRows<'_> {
             .range(self.space, from, to, reverse, limit)
             .map_err(|error| RowsError(error.to_string()))
     }
+
+    fn each(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<(), RowsError> {
+        self.reader
+            .each_row(self.space, from, to, visit)
+            .map_err(|error| RowsError(error.to_string()))
+    }
 }
 
 /// A fold's writes as the store's.

@@ -1,4 +1,7 @@
 //! The rows a fold makes, for comparing and for the fold itself to read.
+//!
+//! Most rows of a long ledger are written once and never read by the fold. They are put in order
+//! when all are there: a map that is in order at any time would cost more than the comparison.
 
 use std::{collections::BTreeMap, ops::Bound};
 
@@ -29,15 +32,18 @@ impl Held {
     }
 }
 
-/// Rows in key order.
+/// Rows.
 #[derive(Default)]
 pub(super) struct Expected {
     rows: BTreeMap<Vec<u8>, Held>,
+    /// Final rows, as they came; in key order after [`Self::sort`].
+    finals: Vec<(Vec<u8>, Held)>,
     whole_bytes: usize,
 }
 
 impl Expected {
-    /// Takes a fold's writes. `is_final`: whether the fold never reads this row again.
+    /// Takes a fold's writes. `is_final`: whether the fold neither reads nor deletes this row
+    /// before all rows are cleared.
     pub(super) fn write(
         &mut self,
         ops: impl IntoIterator<Item = RowOp>,
@@ -52,7 +58,7 @@ impl Expected {
                     } else {
                         Held::Whole(value)
                     };
-                    self.rows.insert(key, held);
+                    self.finals.push((key, held));
                 }
                 Some(value) => {
                     self.rows.insert(key, Held::Whole(value));
@@ -62,6 +68,15 @@ impl Expected {
                 }
             }
         }
+    }
+
+    /// Puts the final rows in order; of one that was written twice the last stays.
+    pub(super) fn sort(&mut self) {
+        // What a fold flushes is sorted, so this has runs to merge.
+        self.finals.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.finals.reverse();
+        self.finals.dedup_by(|(one, _), (other, _)| one == other);
+        self.finals.reverse();
     }
 
     pub(super) fn clear(&mut self) {
@@ -76,8 +91,26 @@ impl Expected {
         self.rows.get(key)
     }
 
-    /// Rows with `from <= key < to`.
+    /// Rows with `from <= key < to`, once they are sorted.
     pub(super) fn within<'r>(
+        &'r self,
+        from: &[u8],
+        to: &[u8],
+    ) -> impl Iterator<Item = (&'r Vec<u8>, &'r Held)> + use<'r> {
+        let first = self.finals.partition_point(|(key, _)| &**key < from);
+        let finals = self.finals.get(first..).unwrap_or_default();
+        let finals = finals.partition_point(|(key, _)| &**key < to);
+        let finals = self.finals.iter().skip(first).take(finals);
+        let mut finals = finals.map(|(key, held)| (key, held)).peekable();
+        let mut others = self.others(from, to).peekable();
+        std::iter::from_fn(move || match (finals.peek(), others.peek()) {
+            (Some((one, _)), Some((other, _))) if one > other => others.next(),
+            (Some(_), _) => finals.next(),
+            (None, _) => others.next(),
+        })
+    }
+
+    fn others<'r>(
         &'r self,
         from: &[u8],
         to: &[u8],
@@ -94,7 +127,7 @@ impl Expected {
     }
 }
 
-/// What a fold sees. Rows kept as digests are ones it only deletes.
+/// What a fold sees: all but the final rows.
 impl Rows for Expected {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
         let held = self.rows.get(key).and_then(Held::whole);
@@ -110,7 +143,7 @@ impl Rows for Expected {
     ) -> Result<Vec<RowPair>, RowsError> {
         let whole = |held: &Held| held.whole().unwrap_or_default().to_vec();
         let mut rows: Vec<RowPair> = self
-            .within(from, to)
+            .others(from, to)
             .take(if reverse { usize::MAX } else { limit })
             .map(|(key, held)| (key.clone(), whole(held)))
             .collect();

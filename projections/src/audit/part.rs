@@ -7,8 +7,6 @@ use crate::{Kind, Projection, ProjectionError, RowOp, Rows, history, rooms, row,
 
 /// Facts folded between two looks at the rows.
 const PAGE_FACTS: usize = 1024;
-/// Live rows read at a time: a message's row may be large.
-const PAGE_ROWS: usize = 256;
 
 type Range = (Vec<u8>, Vec<u8>);
 
@@ -49,7 +47,10 @@ impl<'a> Part<'a> {
         if self.folded.is_multiple_of(PAGE_FACTS) || is_end {
             self.flush()?;
         }
-        if is_end && self.kind == Kind::History {
+        if is_end && self.kind == Kind::Threads {
+            // The fold has deleted them all; it does not see the final ones.
+            self.rows.clear();
+        } else if is_end && self.kind == Kind::History {
             self.rows.clear();
             self.found = Differences::default();
             self.frontier = history::key(self.room, 0);
@@ -81,6 +82,7 @@ impl<'a> Part<'a> {
 
     pub(super) fn finish(mut self) -> Result<Differences, ProjectionError> {
         self.flush()?;
+        self.rows.sort();
         for (from, to) in self.ranges() {
             self.compare(&from, &to)?;
         }
@@ -129,7 +131,7 @@ impl<'a> Part<'a> {
             });
         };
         let mut due = rows.within(from, to).peekable();
-        each_row(*live, from, to, |key, value| {
+        live.each(from, to, &mut |key, value| {
             while let Some((due, held)) = due.next_if(|(due, _)| due.as_slice() < key) {
                 differs(How::Missing, due, [held.whole(), None]);
             }
@@ -181,8 +183,8 @@ impl<'a> Part<'a> {
 
 /// Whether a fold writes this row once and reads it never.
 fn is_final(kind: Kind, key: &[u8]) -> bool {
-    let tag = key.get(17);
-    kind == Kind::Threads && tag == Some(&threads::keys::REVISION)
+    let is_of_entry = |tag: &u8| matches!(*tag, threads::keys::REVISION | threads::keys::NUMBER);
+    kind == Kind::Threads && key.get(17).is_some_and(is_of_entry)
 }
 
 fn is_erasure_of_bodies(fact: &Fact<'_>) -> bool {
@@ -196,28 +198,5 @@ fn is_erasure_of_room(fact: &Fact<'_>) -> bool {
     match fact.what {
         What::Present(event) => matches!(event, Event::Room(room::Event::Erased(_))),
         What::Erased(kind) => kind == EventKind::RoomErased,
-    }
-}
-
-/// Visits the rows of `from..to` in key order, a page at a time.
-fn each_row(
-    rows: &dyn Rows,
-    from: &[u8],
-    to: &[u8],
-    mut visit: impl FnMut(&[u8], &[u8]),
-) -> Result<(), ProjectionError> {
-    let mut from = from.to_vec();
-    loop {
-        let page = rows.range(&from, to, false, PAGE_ROWS)?;
-        for (key, value) in &page {
-            visit(key, value);
-        }
-        match page.last() {
-            Some((last, _)) if page.len() == PAGE_ROWS => {
-                from.clone_from(last);
-                from.push(0);
-            }
-            Some(_) | None => return Ok(()),
-        }
     }
 }

@@ -20,7 +20,7 @@ use super::{
     DiscrepancyRow, HandshakeRow, LedgerRow, RevisionRow, ShookRow, SignerRow, ThreadRow,
     UnresolvedRow, keys, view,
 };
-use crate::{Kind, Projection, ProjectionError, RowOp, Rows, overlay::Overlay};
+use crate::{Kind, Projection, ProjectionError, RowOp, Rows, overlay::Overlay, row};
 
 /// Rooms whose ledger and signers are kept in memory between batches.
 const CACHED_ROOMS_MAX: usize = 1024;
@@ -212,7 +212,9 @@ impl Threads {
     ) -> Result<(), ProjectionError> {
         let places = [place.to_be_bytes(), index.to_be_bytes()].concat();
         self.pending.put(keys::number(id, row.id), places);
-        self.pending.put_row(keys::revision(id, place, index), row)
+        let bytes = row::encode(row, row.bytes_hint())?;
+        self.pending.put(keys::revision(id, place, index), bytes);
+        Ok(())
     }
 
     fn revise(

@@ -7,6 +7,8 @@ use minutebook_domain::{
     time::Timestamp,
 };
 
+use crate::row;
+
 use super::{HandshakeRow, LedgerSignatureRow, RevisionRow};
 
 impl RevisionRow {
@@ -33,6 +35,24 @@ impl RevisionRow {
             signature: event.signature.as_deref().map(Into::into),
             ..Self::of_entry(&event.entry, seq, at)
         }
+    }
+
+    /// How many bytes the row takes, or a few more: there are many, and a buffer that must grow
+    /// costs more than what is put into it.
+    pub(super) fn bytes_hint(&self) -> usize {
+        let signature = self.signature.as_ref();
+        let texts = [
+            self.author.len(),
+            self.value.len(),
+            self.quote.as_ref().map_or(0, String::len),
+            signature.map_or(0, |s| s.pubkey.len() + s.sig.len() + s.surface.len()),
+            self.arbiter.len(),
+            self.arbiter_sig.len(),
+            self.prev_hash.len(),
+            self.row_hash.len(),
+        ];
+        let row = row::PREFIX_BYTES + size_of::<rkyv::Archived<Self>>();
+        row.next_multiple_of(16) + texts.iter().sum::<usize>()
     }
 
     fn of_entry(entry: &Entry, seq: u64, at: Timestamp) -> Self {
