@@ -1,8 +1,9 @@
 //! Checks a Minutebook bundle offline: that nothing in it was changed, removed or forged, and that
 //! every step in it was allowed.
 //!
-//! [`verify`] reads a bundle as a stream, from a file or straight from a server that writes it. It
-//! gives a [`Report`]: a [`Verdict`], all independent [`Finding`]s, and in words what was *not*
+//! [`verify`] reads a bundle as a stream, from a file or straight from a server that writes it;
+//! [`verify_lines`] takes what its lines hold from a server that need not write it. Both
+//! give a [`Report`]: a [`Verdict`], all independent [`Finding`]s, and in words what was *not*
 //! proven.
 //!
 //! # The checks
@@ -49,6 +50,7 @@ mod error;
 mod evidence;
 mod finding;
 mod judged;
+mod lines;
 mod not_proven;
 mod options;
 mod pipeline;
@@ -69,7 +71,7 @@ pub use crate::{
     evidence::{Anchor, OutsideReceipt},
     finding::{Code, FINDINGS_MAX, Finding},
     judged::Judged,
-    options::{Options, Progress, Watch},
+    options::{Lines, Options, Progress, Watch},
     policy::Policy,
     report::{
         AnchorResult, Counts, KeyRange, NotProven, Point, Report, Tool, Verdict, WitnessResult,
@@ -79,6 +81,8 @@ pub use crate::{
 
 use crate::{
     check::{Brought, Checker},
+    chunks::Blocks,
+    lines::Unwritten,
     prepare::{Item, Preparer},
 };
 
@@ -94,6 +98,24 @@ pub struct Outcome {
 /// Verifies a bundle.
 pub fn verify(
     source: impl Read,
+    policy: &Policy,
+    options: Options<'_>,
+) -> Result<Outcome, VerifyError> {
+    verify_source(Blocks::new(source), policy, options)
+}
+
+/// Verifies a bundle that was never written, by the very same checks: of each line all but its
+/// spelling, which only text has.
+pub fn verify_lines(
+    lines: impl Lines,
+    policy: &Policy,
+    options: Options<'_>,
+) -> Result<Outcome, VerifyError> {
+    verify_source(Unwritten::new(lines), policy, options)
+}
+
+fn verify_source(
+    source: impl pipeline::Source,
     policy: &Policy,
     options: Options<'_>,
 ) -> Result<Outcome, VerifyError> {

@@ -1,8 +1,9 @@
 //! What the caller may set.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use minutebook_domain::Fact;
+use minutebook_eventlog::format::bundle::Line;
 
 use crate::{
     Judged,
@@ -18,6 +19,18 @@ pub struct Progress {
     pub bytes: u64,
     /// Records checked.
     pub records: u64,
+}
+
+/// A bundle's lines, from somebody who need not write them as text first.
+pub trait Lines {
+    /// Some lines more; none at the end.
+    fn next_lines(&mut self) -> io::Result<Option<Vec<Line<'static>>>>;
+}
+
+impl<L: Lines> Lines for &mut L {
+    fn next_lines(&mut self) -> io::Result<Option<Vec<Line<'static>>>> {
+        L::next_lines(self)
+    }
 }
 
 /// Takes records as the rules see them.

@@ -14,19 +14,24 @@ use std::{
     thread,
 };
 
+use minutebook_eventlog::format::bundle::Line;
+
 use crate::{
     chunks::{Blocks, Shape},
+    lines::Unwritten,
+    options::Lines,
     prepare::{Item, Preparer},
 };
 
 /// Batches in flight per worker: one being prepared, one waiting.
 const IN_FLIGHT_PER_WORKER: usize = 2;
 
-/// A block of lines and what was made of them.
+/// Some lines, as text or as what they hold, and what was made of them.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     block: Vec<u8>,
     shape: Shape,
+    lines: Vec<Line<'static>>,
     /// One item per line.
     pub(crate) items: Vec<Item>,
     /// Bytes of input read when this block was, for progress.
@@ -37,21 +42,48 @@ impl Batch {
     fn prepare(&mut self, preparer: &mut Preparer) {
         self.items.clear();
         preparer.block(&self.block, self.shape, &mut self.items);
+        let lines = self.lines.drain(..);
+        self.items
+            .extend(lines.map(|line| preparer.unwritten(line)));
+    }
+}
+
+/// Where batches come from.
+pub(crate) trait Source {
+    /// Fills a batch with what comes next; says whether anything did.
+    fn fill(&mut self, batch: &mut Batch) -> io::Result<bool>;
+}
+
+impl<R: Read> Source for Blocks<R> {
+    fn fill(&mut self, batch: &mut Batch) -> io::Result<bool> {
+        let shape = self.next(&mut batch.block)?;
+        batch.bytes_read = self.bytes_read();
+        batch.shape = shape.unwrap_or_default();
+        Ok(shape.is_some())
+    }
+}
+
+impl<L: Lines> Source for Unwritten<L> {
+    fn fill(&mut self, batch: &mut Batch) -> io::Result<bool> {
+        let lines = self.next()?;
+        batch.bytes_read = self.bytes_read();
+        let is_some = lines.is_some();
+        batch.lines = lines.unwrap_or_default();
+        Ok(is_some)
     }
 }
 
 /// Runs both stages over the whole input, or until the consumer breaks off. `threads` of 1 stays
 /// on the calling thread.
-pub(crate) fn run<R: Read>(
-    reader: R,
+pub(crate) fn run(
+    mut source: impl Source,
     threads: usize,
     preparer: &Preparer,
     mut consume: impl FnMut(&Batch) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    let mut blocks = Blocks::new(reader);
     if threads <= 1 {
         let (mut preparer, mut batch) = (preparer.clone(), Batch::default());
-        while read(&mut blocks, &mut batch)? {
+        while source.fill(&mut batch)? {
             batch.prepare(&mut preparer);
             if consume(&batch).is_break() {
                 break;
@@ -76,15 +108,15 @@ pub(crate) fn run<R: Read>(
                 (to_worker, from_worker)
             })
             .collect();
-        deal(&mut blocks, &workers, &mut consume)
+        deal(&mut source, &workers, &mut consume)
     })
 }
 
 type Worker = (mpsc::Sender<Batch>, mpsc::Receiver<Batch>);
 
-/// Deals blocks to the workers in turn and takes results back in the same turn.
-fn deal<R: Read>(
-    blocks: &mut Blocks<R>,
+/// Deals batches to the workers in turn and takes results back in the same turn.
+fn deal(
+    source: &mut impl Source,
     workers: &[Worker],
     consume: &mut impl FnMut(&Batch) -> ControlFlow<()>,
 ) -> io::Result<()> {
@@ -95,7 +127,7 @@ fn deal<R: Read>(
     loop {
         while !ended && in_flight < workers.len() * IN_FLIGHT_PER_WORKER {
             let mut batch: Batch = spare.pop().unwrap_or_default();
-            if read(blocks, &mut batch)? {
+            if source.fill(&mut batch)? {
                 let (to_worker, _) = inward.next().ok_or_else(stopped)?;
                 to_worker.send(batch).map_err(|_| stopped())?;
                 in_flight += 1;
@@ -114,11 +146,4 @@ fn deal<R: Read>(
         }
         spare.push(batch);
     }
-}
-
-fn read<R: Read>(blocks: &mut Blocks<R>, batch: &mut Batch) -> io::Result<bool> {
-    let shape = blocks.next(&mut batch.block)?;
-    batch.bytes_read = blocks.bytes_read();
-    batch.shape = shape.unwrap_or_default();
-    Ok(shape.is_some())
 }

@@ -10,21 +10,20 @@ use minutebook_domain::{
     time::Timestamp,
 };
 use minutebook_eventlog::format::{
-    bundle::{Line, Manifest, parse_line},
+    bundle::{Kind, Manifest},
     envelope::Envelope,
     hash::{Hash, body_commitment, chain_hash, leaf_hash},
-    limits::LINE_BYTES_MAX,
 };
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::{Judged, check::commands::CommandKeys, chunks::Shape, finding::Code};
+use crate::{Judged, check::commands::CommandKeys, finding::Code};
 
 /// Actors kept parsed per thread.
 const ACTORS_MAX: usize = 1_024;
 
 /// A salt and a body.
-type SaltedBody<'a> = (&'a [u8; 32], &'a [u8]);
+pub(crate) type SaltedBody<'a> = (&'a [u8; 32], &'a [u8]);
 
 /// What a line is.
 #[derive(Debug)]
@@ -54,8 +53,8 @@ pub(crate) struct Prepared {
     pub(crate) sprev: Hash,
     /// Chain hash of the envelope.
     pub(crate) chain: Hash,
-    /// Leaf hash of the envelope.
-    pub(crate) leaf: Hash,
+    /// Leaf of the envelope.
+    pub(crate) leaf: Leaf,
     /// Stream, actor and time, unless one of them is not a value it may have.
     pub(crate) place: Option<Place>,
     /// The type, when known.
@@ -87,6 +86,25 @@ impl Prepared {
             at: place.at,
             what,
         })
+    }
+}
+
+/// An envelope as a leaf of the tree.
+#[derive(Clone, Debug)]
+pub(crate) enum Leaf {
+    /// Its hash.
+    Hashed(Hash),
+    /// Its bytes. Of a room's records only the last one's leaf is asked for, as a rule.
+    Unhashed(Arc<[u8]>),
+}
+
+impl Leaf {
+    /// The leaf hash.
+    pub(crate) fn hash(&self) -> Hash {
+        match self {
+            Self::Hashed(hash) => *hash,
+            Self::Unhashed(envelope) => leaf_hash(envelope),
+        }
     }
 }
 
@@ -158,6 +176,8 @@ pub(crate) struct Preparer {
     /// but neither decoded nor judged again.
     pub(crate) trusted_size: u64,
     judged: Option<Arc<Judged>>,
+    /// Whether it read a room's manifest. A thread that did not does what is not needed.
+    is_of_room: bool,
 }
 
 impl Preparer {
@@ -166,6 +186,7 @@ impl Preparer {
             actors: FxHashMap::default(),
             trusted_size,
             judged,
+            is_of_room: false,
         }
     }
 
@@ -179,45 +200,6 @@ impl Preparer {
         }
         self.actors.insert(text.into(), Arc::clone(&actor));
         Some(actor)
-    }
-
-    /// Prepares a block.
-    pub(crate) fn block(&mut self, block: &[u8], shape: Shape, items: &mut Vec<Item>) {
-        match shape {
-            Shape::TooLong => {
-                let text = format!("the line is longer than {LINE_BYTES_MAX} bytes");
-                items.push(Item::Bad(Code::LineTooLong, text));
-            }
-            Shape::Unterminated => {
-                let text = "the last line does not end with a line feed: the file was cut";
-                items.push(Item::Bad(Code::LineUnreadable, text.to_owned()));
-            }
-            Shape::Lines => {
-                let mut start = 0;
-                for end in memchr::memchr_iter(b'\n', block) {
-                    items.push(self.line(block.get(start..end).unwrap_or_default()));
-                    start = end + 1;
-                }
-            }
-        }
-    }
-
-    /// Prepares one line, without its LF.
-    fn line(&mut self, line: &[u8]) -> Item {
-        if line.len() > LINE_BYTES_MAX {
-            let text = format!("the line is longer than {LINE_BYTES_MAX} bytes");
-            return Item::Bad(Code::LineTooLong, text);
-        }
-        match parse_line(line) {
-            Ok(Line::Record(record)) => {
-                let body = record.body.as_ref().map(|body| (&body.salt, &*body.bytes));
-                self.record(&record.envelope, body)
-            }
-            Ok(Line::Manifest(manifest)) => Item::Manifest(manifest),
-            Ok(Line::Checkpoint(text)) => Item::Checkpoint(text.into_owned()),
-            Ok(Line::Receipt(text)) => Item::Receipt(text.into_owned()),
-            Err(error) => Item::Bad(Code::LineUnreadable, error.to_string()),
-        }
     }
 
     /// Prepares a record.
@@ -238,7 +220,7 @@ impl Preparer {
             prev: envelope.prev,
             sprev: envelope.sprev,
             chain,
-            leaf: leaf_hash(bytes),
+            leaf: self.leaf(bytes),
             agent: speaker(&content),
             command: CommandKeys::of(&envelope.actor, &envelope.stream, &envelope.cmd, kind),
             place,
@@ -246,6 +228,20 @@ impl Preparer {
             content,
             problems,
         })
+    }
+
+    /// Takes a manifest.
+    pub(crate) fn manifest(&mut self, manifest: Manifest) -> Item {
+        self.is_of_room = matches!(manifest.kind, Kind::Room(_));
+        Item::Manifest(manifest)
+    }
+
+    fn leaf(&self, envelope: &[u8]) -> Leaf {
+        if self.is_of_room {
+            Leaf::Unhashed(envelope.into())
+        } else {
+            Leaf::Hashed(leaf_hash(envelope))
+        }
     }
 
     fn place(&mut self, envelope: &Envelope<'_>, problems: &mut Vec<Problem>) -> Option<Place> {

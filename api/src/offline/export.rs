@@ -13,7 +13,7 @@ use std::{collections::VecDeque, sync::Arc};
 use minutebook_domain::{EventKind, ids::RoomId};
 use minutebook_eventlog::{
     format::{
-        bundle::{Kind, Manifest, write_checkpoint_line, write_receipt_line, write_record_line},
+        bundle::{Kind, Manifest},
         checkpoint::Checkpoint,
         envelope::Envelope,
         record::Record,
@@ -24,6 +24,7 @@ use minutebook_eventlog::{
 use super::{
     OfflineError,
     receipt::receipt,
+    sink::{Lines, Sink},
     streams::{epoch_records, last_position},
 };
 
@@ -32,10 +33,8 @@ const CHECKPOINT_RECORDS: u64 = 1024;
 /// Records in the first chunk. Later ones grow while chunks are small and shrink when they are
 /// not, because nobody knows how large the next records are.
 const CHUNK_RECORDS_FIRST: usize = 16;
-/// Most records in a chunk.
-const CHUNK_RECORDS_MAX: usize = 64;
-/// A chunk takes no further record beyond this. Readers that stop hold one each.
-const CHUNK_BYTES: usize = 64 * 1024;
+/// Records read at a time to look for erasures.
+const LOOK_RECORDS: usize = 64;
 
 /// A bundle in the making.
 pub struct Export {
@@ -158,20 +157,31 @@ impl Export {
 
     /// The next lines; none after the last, or after an error.
     pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, OfflineError> {
-        if self.is_over {
-            return Ok(None);
-        }
-        let chunk = self.make_chunk();
-        if !matches!(chunk, Ok(Some(_))) {
-            self.is_over = true;
-        }
-        chunk
+        let mut out = Vec::new();
+        self.fill(&mut out)?;
+        Ok((!out.is_empty()).then_some(out))
     }
 
-    fn make_chunk(&mut self) -> Result<Option<Vec<u8>>, OfflineError> {
-        let mut out = Vec::new();
+    /// The next lines as what they hold; none after the last, or after an error. For who would
+    /// only read the text again. What no line can hold is handed out all the same.
+    pub fn next_lines(&mut self) -> Result<Option<Lines>, OfflineError> {
+        let mut out = Lines::default();
+        self.fill(&mut out)?;
+        Ok((!out.list.is_empty()).then_some(out))
+    }
+
+    fn fill<S: Sink>(&mut self, out: &mut S) -> Result<(), OfflineError> {
+        if self.is_over {
+            return Ok(());
+        }
+        let filled = self.make_chunk(out);
+        self.is_over = filled.is_err() || self.pieces.is_empty();
+        filled
+    }
+
+    fn make_chunk<S: Sink>(&mut self, out: &mut S) -> Result<(), OfflineError> {
         while let Some(piece) = self.pieces.pop_front() {
-            let had_records = self.write_piece(piece, &mut out)?;
+            let had_records = self.write_piece(piece, out)?;
             if had_records {
                 break;
             }
@@ -180,29 +190,29 @@ impl Export {
             // Before the last lines leave, without which no reader takes the bundle as whole.
             self.check_erasures()?;
         }
-        Ok((!out.is_empty()).then_some(out))
+        Ok(())
     }
 
     /// Writes a piece, or a page of it; says whether that was a page of records.
-    fn write_piece(&mut self, piece: Piece, out: &mut Vec<u8>) -> Result<bool, OfflineError> {
+    fn write_piece<S: Sink>(&mut self, piece: Piece, out: &mut S) -> Result<bool, OfflineError> {
         match piece {
-            Piece::Manifest => self.manifest.write(out),
-            Piece::Record(record) => self.write_record(&record, out)?,
+            Piece::Manifest => out.manifest(&self.manifest),
+            Piece::Record(record) => self.write_record(record, out)?,
             Piece::Receipt(seq) => {
                 let receipt = receipt(&*self.reader, seq, None, &self.head)?;
-                write_receipt_line(&receipt.to_text(), out)?;
+                out.receipt(receipt.to_text())?;
             }
-            Piece::Checkpoint(size) => write_checkpoint_line(&self.checkpoint(size)?, out)?,
+            Piece::Checkpoint(size) => out.checkpoint(self.checkpoint(size)?)?,
             Piece::Log { next, last } => {
                 let page = self.reader.read(next, self.page_records(next, last))?;
-                let next = self.write_page(&page, next, out)?;
+                let next = self.write_page(page, next, out)?;
                 self.push_rest(next, last, |next| Piece::Log { next, last });
                 return Ok(true);
             }
             Piece::Stream { name, next, last } => {
                 let limit = self.page_records(next, last);
                 let page = self.reader.read_stream(&name, next, limit)?;
-                let next = self.write_page(&page, next, out)?;
+                let next = self.write_page(page, next, out)?;
                 self.push_rest(next, last, |next| Piece::Stream { name, next, last });
                 return Ok(true);
             }
@@ -222,11 +232,11 @@ impl Export {
     }
 
     /// Writes a page and returns the position after it.
-    fn write_page(
+    fn write_page<S: Sink>(
         &mut self,
-        page: &Page,
+        page: Page,
         next: u64,
-        out: &mut Vec<u8>,
+        out: &mut S,
     ) -> Result<u64, OfflineError> {
         if page.is_empty() {
             return Err(OfflineError::Damaged(format!(
@@ -237,26 +247,22 @@ impl Export {
         for (_, record) in page {
             self.write_record(record, out)?;
             written += 1;
-            if out.len() >= CHUNK_BYTES {
+            if out.bytes() >= S::BYTES_MAX {
                 break;
             }
         }
         // What does not fit is read again, so the next page is no larger than what fitted.
-        if out.len() >= CHUNK_BYTES {
+        if out.bytes() >= S::BYTES_MAX {
             self.chunk_records = written;
-        } else if out.len() < CHUNK_BYTES / 2 {
-            self.chunk_records = (self.chunk_records * 2).min(CHUNK_RECORDS_MAX);
+        } else if out.bytes() < S::BYTES_MAX / 2 {
+            self.chunk_records = (self.chunk_records * 2).min(S::RECORDS_MAX);
         }
         Ok(next + written as u64)
     }
 
-    fn write_record(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<(), OfflineError> {
-        let body = record
-            .body
-            .as_ref()
-            .map(|body| (&body.salt, body.bytes.as_slice()));
-        write_record_line(&record.envelope, body, out)?;
-        self.saw_no_body |= body.is_none();
+    fn write_record<S: Sink>(&mut self, record: Record, out: &mut S) -> Result<(), OfflineError> {
+        self.saw_no_body |= record.body.is_none();
+        out.record(record)?;
         self.written += 1;
         Ok(())
     }
@@ -280,7 +286,7 @@ impl Export {
         }
         let mut next = self.head.seq + 1;
         loop {
-            let page = self.reader.read(next, CHUNK_RECORDS_MAX)?;
+            let page = self.reader.read(next, LOOK_RECORDS)?;
             if page.is_empty() {
                 return Ok(());
             }

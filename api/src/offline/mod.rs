@@ -16,9 +16,11 @@ pub mod step;
 pub mod streams;
 
 mod error;
+mod sink;
 mod walk;
 
 pub use error::OfflineError;
+pub use sink::Lines;
 
 use std::{path::Path, sync::Arc};
 

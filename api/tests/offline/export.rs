@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use minutebook::offline::{OfflineError, export::Export};
 use minutebook_eventlog::format::{
-    bundle::{BundleReader, Line},
+    bundle::{BundleReader, Line, parse_line},
     checkpoint::Checkpoint,
     envelope::Envelope,
     hash::leaf_hash,
@@ -202,6 +202,27 @@ fn chunks_stay_small_when_records_are_large() {
         largest = largest.max(chunk.len());
     }
     assert!(largest < 6 << 20, "{largest}");
+}
+
+#[test]
+fn lines_hold_what_their_text_says() {
+    let mut log = small();
+    log.talk(1, 300);
+    let exports = || {
+        let room = Export::room(log.reader(), room_id(0)).unwrap();
+        [Export::log(log.reader()).unwrap(), room]
+    };
+    for (text, mut lines) in exports().into_iter().zip(exports()) {
+        let bytes = read_all(text).unwrap();
+        let mut written = bytes.split_inclusive(|byte| *byte == b'\n');
+        while let Some(chunk) = lines.next_lines().unwrap() {
+            for line in chunk.list {
+                let text = written.next().unwrap().strip_suffix(b"\n").unwrap();
+                assert_eq!(parse_line(text).unwrap(), line);
+            }
+        }
+        assert_eq!(written.next(), None);
+    }
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl<'a> LogCheck<'a> {
         if record.kind == Some(EventKind::KeyRotated) && !trusted {
             self.rotation_begins(position, line);
         }
-        self.tree.push(position, line, record.leaf);
+        self.tree.push(position, line, record.leaf.hash());
         if trusted {
             self.core.trusted(record, line);
             if position == self.trusted_size() {

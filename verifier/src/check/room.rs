@@ -20,7 +20,7 @@ use crate::{
     evidence::{Anchor, OutsideReceipt},
     finding::{Code, Finding},
     policy::Policy,
-    prepare::Prepared,
+    prepare::{Leaf, Prepared},
     report::{AnchorResult, WitnessResult},
     signed::{Receipt, Signed},
 };
@@ -32,11 +32,11 @@ const EXPLAINED: u64 = u64::MAX;
 const BAD_MAX: usize = 64;
 
 /// A record that waits for its receipt.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Waiting {
     seq: u64,
     line: u64,
-    leaf: Hash,
+    leaf: Leaf,
     chain: Hash,
 }
 
@@ -137,7 +137,7 @@ impl<'a> RoomCheck<'a> {
         let waiting = Waiting {
             seq: record.seq,
             line,
-            leaf: record.leaf,
+            leaf: record.leaf.clone(),
             chain: record.chain,
         };
         if is_epoch {
@@ -153,7 +153,8 @@ impl<'a> RoomCheck<'a> {
 
     /// Room records stand in the log's order, and neighbours in the log are chained there too.
     fn order(&mut self, record: &Prepared, line: u64) {
-        if self.last.is_some_and(|last| last.seq >= record.seq) {
+        let last = self.last.as_ref();
+        if last.is_some_and(|last| last.seq >= record.seq) {
             let text = "its position in the log is not after the record before it";
             let finding = Finding::new(Code::SeqRepeated, text).seq(record.seq);
             self.core
@@ -161,7 +162,7 @@ impl<'a> RoomCheck<'a> {
                 .push(finding.stream(self.room).line(line));
         }
         // Where `sprev` does not match either, the sequence says which of the two was changed.
-        if let Some(last) = self.last
+        if let Some(last) = &self.last
             && last.seq + 1 == record.seq
             && last.chain == record.sprev
             && last.chain != record.prev
@@ -184,7 +185,7 @@ impl<'a> RoomCheck<'a> {
     fn outside(&mut self, record: &Prepared, line: u64) {
         let its = |held: &&mut Held| held.seq() == record.seq;
         for held in self.receipts.iter_mut().filter(its) {
-            held.meet(record.leaf, line);
+            held.meet(record.leaf.hash(), line);
         }
     }
 
@@ -195,7 +196,7 @@ impl<'a> RoomCheck<'a> {
             None if self.sealed || self.ended => None,
             None => {
                 self.sealed = self.last.is_some();
-                self.last
+                self.last.clone()
             }
         };
         let Some(waiting) = waiting else {
@@ -233,7 +234,8 @@ impl<'a> RoomCheck<'a> {
             Some(_) => {}
             None => self.note = Some(receipt.signed.clone()),
         }
-        if receipt.proves(&waiting.leaf) && receipt.carries_only(&waiting.leaf) {
+        let leaf = waiting.leaf.hash();
+        if receipt.proves(&leaf) && receipt.carries_only(&leaf) {
             self.core.counts.receipts += 1;
         } else {
             let text = "its receipt does not prove it: the record, one before it that it hangs on, \
@@ -254,7 +256,7 @@ impl<'a> RoomCheck<'a> {
 
     /// A finding about all records of the bundle.
     fn covered(&self, finding: Finding) -> Finding {
-        match self.last {
+        match &self.last {
             Some(last) => finding.range(1, last.seq),
             None => finding,
         }
@@ -327,7 +329,7 @@ impl<'a> RoomCheck<'a> {
 
     /// Places the lines that could not be read before this record of the log.
     fn place_bad(&mut self, next_seq: u64) {
-        let (first, last) = match self.last {
+        let (first, last) = match &self.last {
             Some(last) => (last.seq + 1, next_seq.saturating_sub(1)),
             None if self.log.next() == 1 => (1, 1),
             // A key epoch or the room's first record: it can be any but the log's first.
@@ -351,7 +353,7 @@ impl<'a> RoomCheck<'a> {
         self.epoch_unproven();
         self.log.finish(&mut self.core.findings);
         self.records.finish(&mut self.core.findings);
-        if let Some(last) = self.last.filter(|_| !self.sealed) {
+        if let Some(last) = self.last.as_ref().filter(|_| !self.sealed) {
             let text = "no receipt proves the last record of the room";
             let finding = Finding::new(Code::ReceiptMissing, text).seq(last.seq);
             self.core

@@ -93,7 +93,7 @@ impl View {
             for item in &items {
                 match item {
                     Item::Record(record) => {
-                        leaves.push(record.leaf);
+                        leaves.push(record.leaf.hash());
                         note_epoch(record, &mut epochs);
                     }
                     Item::Checkpoint(text) => newest = Some(text.clone()),

@@ -13,6 +13,7 @@ mod cli;
 mod compare;
 mod ledger;
 mod limits;
+mod lines;
 mod support;
 mod tamper;
 mod trust;

@@ -1,13 +1,15 @@
-//! A room's bundle as something to read, made while it is read.
+//! A room's bundle as something to check, made while it is checked: its lines are never written
+//! as text, which the verifier would have to read again.
 //!
 //! Invariant: a log that is damaged ends the bundle early and is remembered, so that there is a
 //! report all the same. Only what says nothing about the log is an error.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 
 use minutebook_domain::ids::RoomId;
-use minutebook_eventlog::store::LogReader;
+use minutebook_eventlog::{format::bundle::Line, store::LogReader};
+use minutebook_verifier::Lines;
 use tokio::sync::watch;
 
 use super::STOPPING;
@@ -21,7 +23,6 @@ pub(super) struct Bundle {
     stopping: watch::Receiver<bool>,
     /// None: the log has nothing of this room, or nothing that could be read.
     export: Option<Export>,
-    chunk: io::Cursor<Vec<u8>>,
     /// What is wrong with the log's store.
     pub(super) damage: Option<String>,
 }
@@ -46,34 +47,27 @@ impl Bundle {
         Ok(Self {
             stopping: app.stopping.clone(),
             export,
-            chunk: io::Cursor::default(),
             damage,
         })
     }
 }
 
-impl Read for Bundle {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let read = self.chunk.read(out)?;
-            if read > 0 || out.is_empty() {
-                return Ok(read);
+impl Lines for Bundle {
+    fn next_lines(&mut self) -> io::Result<Option<Vec<Line<'static>>>> {
+        if *self.stopping.borrow() {
+            return Err(io::Error::other(ReadError::Stopping));
+        }
+        let Some(export) = &mut self.export else {
+            return Ok(None);
+        };
+        match export.next_lines() {
+            Ok(lines) => Ok(lines.map(|lines| lines.list)),
+            Err(error) if error.is_damage() => {
+                self.damage = Some(error.to_string());
+                self.export = None;
+                Ok(None)
             }
-            if *self.stopping.borrow() {
-                return Err(io::Error::other(ReadError::Stopping));
-            }
-            let Some(export) = &mut self.export else {
-                return Ok(0);
-            };
-            match export.next_chunk() {
-                Ok(Some(chunk)) => self.chunk = io::Cursor::new(chunk),
-                Ok(None) => return Ok(0),
-                Err(error) if error.is_damage() => {
-                    self.damage = Some(error.to_string());
-                    self.export = None;
-                }
-                Err(error) => return Err(io::Error::other(ReadError::Export(error))),
-            }
+            Err(error) => Err(io::Error::other(ReadError::Export(error))),
         }
     }
 }

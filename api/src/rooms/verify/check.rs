@@ -124,7 +124,7 @@ fn verify(
         watch: Some(&mut watch),
         ..Options::default()
     };
-    let outcome = minutebook_verifier::verify(bundle, &policy, options).map_err(failed)?;
+    let outcome = minutebook_verifier::verify_lines(bundle, &policy, options).map_err(failed)?;
     Ok(outcome.report)
 }
 
