@@ -154,3 +154,54 @@ impl Rows for Expected {
         Ok(rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(key: &[u8], value: Option<&[u8]>) -> RowOp {
+        let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
+        RowOp { key, value }
+    }
+
+    fn rows(expected: &Expected, from: &[u8], to: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let rows = expected.within(from, to);
+        rows.map(|(key, held)| (key.clone(), held.whole().unwrap().to_vec()))
+            .collect()
+    }
+
+    #[test]
+    fn final_rows_stand_among_the_others_and_the_last_one_written_stays() {
+        let mut expected = Expected::default();
+        let is_final = |key: &[u8]| key.first() == Some(&2);
+        expected.write(
+            [
+                op(&[1], Some(b"a")),
+                op(&[2, 1], Some(b"old")),
+                op(&[2, 3], Some(b"c")),
+                op(&[3], Some(b"d")),
+            ],
+            is_final,
+        );
+        expected.write(
+            [
+                op(&[2, 1], Some(b"b")),
+                op(&[4], Some(b"e")),
+                op(&[3], None),
+            ],
+            is_final,
+        );
+        expected.sort();
+        let all = [
+            (vec![1], b"a".to_vec()),
+            (vec![2, 1], b"b".to_vec()),
+            (vec![2, 3], b"c".to_vec()),
+            (vec![4], b"e".to_vec()),
+        ];
+        assert_eq!(rows(&expected, &[], &[9]), all);
+        assert_eq!(rows(&expected, &[2], &[2, 3]), all[1..2]);
+        assert_eq!(rows(&expected, &[2, 2], &[5]), all[2..]);
+        assert_eq!(rows(&expected, &[2, 3], &[2, 3]), []);
+        assert_eq!(rows(&expected, &[4], &[1]), []);
+    }
+}
