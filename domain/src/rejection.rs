@@ -160,7 +160,8 @@ pub enum Rejection {
     SignatureOutsideWindow { max: i64 },
     #[error(
         "this signature was used in this room before; sign again with a newer ts_iso or, over a \
-         thread, a newer position (minutebook-v2; roomcomm-v1 signs the same act the same way)"
+         thread, a newer position (minutebook-v2; roomcomm-v1 signs the same act the same way). A \
+         handshake that is recorded need not be made again"
     )]
     SignatureReplayed,
     #[error("the record says enrolled={found}, but the key's enrolment says otherwise")]

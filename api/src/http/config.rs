@@ -57,6 +57,8 @@ pub struct HttpBounds {
     pub connections_max: usize,
     /// Most event streams and exports at a time, so that they cannot use up the connections.
     pub streams_max: usize,
+    /// How long a verification waits for its turn.
+    pub verification_turn_within: Duration,
     /// How long a stopping server waits for its connections.
     pub drain_within: Duration,
     /// Time between comments on an idle event stream.
@@ -75,6 +77,7 @@ impl Default for HttpBounds {
             write_within: Duration::from_mins(1),
             connections_max: 8192,
             streams_max: 4096,
+            verification_turn_within: Duration::from_secs(10),
             drain_within: Duration::from_secs(3),
             heartbeat_every: Duration::from_secs(15),
             checkpoint_every: Duration::from_mins(1),

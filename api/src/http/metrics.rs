@@ -45,6 +45,8 @@ pub struct HttpMetrics {
     latency_micros: AtomicU64,
     /// Open connections.
     pub connections: AtomicU64,
+    /// Connections refused because their address has its share.
+    pub refused: AtomicU64,
     /// Open event streams.
     pub streams: AtomicU64,
     /// Events handed to event streams.
@@ -112,6 +114,16 @@ impl HttpMetrics {
             "minutebook_streams",
             "Open event streams.",
             gauge(&self.streams),
+        );
+        out.head(
+            "minutebook_connections_refused_total",
+            "counter",
+            "Connections refused because their address has its share.",
+        );
+        out.line(
+            "minutebook_connections_refused_total",
+            "",
+            gauge(&self.refused),
         );
         out.head(
             "minutebook_delivered_total",

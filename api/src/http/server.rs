@@ -123,6 +123,7 @@ impl Server {
             };
             while connections.try_join_next().is_some() {}
             let Ok(own) = share(&app, &fair, peer) else {
+                app.metrics.refused.fetch_add(1, Relaxed);
                 refuse(stream);
                 continue;
             };

@@ -1,8 +1,14 @@
 //! What is left of a request's body when it is answered.
 //!
 //! Closing a connection with input unread resets it, and the client may lose the answer: most send
-//! to the end before they read. So the rest is read and dropped first, within limits. A client that
-//! asked whether to send its body (`Expect: 100-continue`) and was not told to has sent nothing.
+//! to the end before they read. So the rest is read and dropped first.
+//!
+//! Invariants
+//! * An answer waits for that at most [`WITHIN`], and at most [`BYTES_MAX`] are read; what is read
+//!   is dropped at once.
+//! * A client that asked whether to send its body (`Expect: 100-continue`) and was not told to has
+//!   sent nothing, and is not waited for.
+//! * A body that somebody still reads is left to them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -8,8 +8,7 @@ use minutebook_domain::{
     room::{
         self, Opened,
         claims::{
-            self, Author, ClaimOpened, ClaimRevised, HandshakeMade, Moved, Objection, Principals,
-            Thread,
+            self, Author, ClaimOpened, ClaimRevised, HandshakeMade, Principals, Thread, Unresolved,
         },
     },
     signature::LedgerSignature,
@@ -17,8 +16,8 @@ use minutebook_domain::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    DiscrepancyRow, HandshakeRow, LedgerRow, RevisionRow, ShookRow, SignerRow, ThreadRow,
-    UnresolvedRow, keys, view,
+    DiscrepancyRow, HandshakeRow, LedgerRow, RevisionRow, ShookRow, SignerRow, ThreadRow, keys,
+    view,
 };
 use crate::{Kind, Projection, ProjectionError, RowOp, Rows, overlay::Overlay, row};
 
@@ -194,7 +193,7 @@ impl Threads {
             created_at: fact.at,
             updated_at: fact.at,
             last_seq: fact.seq,
-            unresolved: Vec::new(),
+            unresolved: Unresolved::default(),
         };
         self.pending
             .put(keys::claim(id, event.claim), place.to_be_bytes().to_vec());
@@ -242,12 +241,13 @@ impl Threads {
         row.confirmations = u32::try_from(confirmations).unwrap_or(u32::MAX);
         row.updated_at = fact.at;
         row.last_seq = fact.seq;
-        let mut resolved = settled(&mut row, moved, &room.principals);
-        if let (true, Author::Agent(by)) = (moved.disputes(), &event.agent) {
-            room.ledger.discrepancies += 1;
-            let number = room.ledger.discrepancies;
-            let (by, entry) = (by.clone(), event.entry.id);
-            resolved.extend(object(&mut row, number, Objection { by, entry }));
+        let number = room.ledger.discrepancies + 1;
+        let ThreadRow {
+            thread, unresolved, ..
+        } = &mut row;
+        let resolved = unresolved.revise(thread, event, moved, number, &room.principals);
+        if moved.disputes() {
+            room.ledger.discrepancies = number;
             let found = contradiction(fact, event, &row.thread, &agreed);
             self.pending
                 .put_row(keys::discrepancy(id, number), &found)?;
@@ -306,30 +306,6 @@ impl Threads {
         let (from, to) = keys::room(id);
         self.pending.delete_range(rows, &from, &to)
     }
-}
-
-/// Takes out what a revision settles.
-fn settled(row: &mut ThreadRow, moved: Moved, principals: &Principals) -> Vec<u64> {
-    let thread = &row.thread;
-    let is_settled = |open: &mut UnresolvedRow| match &open.objection {
-        Some(objection) => thread.settles(objection, principals),
-        None => moved.resolves(),
-    };
-    let settled = row.unresolved.extract_if(.., is_settled);
-    settled.map(|open| open.number).collect()
-}
-
-/// Puts in an objection, and takes out what the same agent objected before.
-fn object(row: &mut ThreadRow, number: u64, objection: Objection) -> Vec<u64> {
-    let is_theirs = |open: &mut UnresolvedRow| {
-        let known = open.objection.as_ref();
-        known.is_some_and(|known| known.by == objection.by)
-    };
-    let before = row.unresolved.extract_if(.., is_theirs);
-    let before = before.map(|open| open.number).collect();
-    let objection = Some(objection);
-    row.unresolved.push(UnresolvedRow { number, objection });
-    before
 }
 
 /// What a contradiction of an agreed value leaves on the list.

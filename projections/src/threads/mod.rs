@@ -36,7 +36,7 @@ use minutebook_domain::{
     ids::ClaimId,
     room::{
         CONFIRMATIONS_NEEDED,
-        claims::{Objection, RevisionKind, Thread},
+        claims::{RevisionKind, Thread, Unresolved},
     },
     text::AgentName,
     time::Timestamp,
@@ -45,7 +45,7 @@ use minutebook_domain::{
 use crate::row::{part, row};
 
 /// Version of the rows: raise it with any change to a row, a key, the fold, or the rules' own
-/// [`Thread`], which is stored as it is.
+/// [`Thread`] and [`Unresolved`], which are stored as they are.
 pub const VERSION: u32 = 3;
 
 row! {
@@ -108,18 +108,8 @@ part! {
     }
 }
 
-part! {
-    /// A discrepancy of a thread that is not resolved.
-    pub struct UnresolvedRow {
-        /// Its number.
-        pub(crate) number: u64,
-        /// Whose objection it is; none of what the arbiter noted.
-        pub(crate) objection: Option<Objection>,
-    }
-}
-
 row! {
-    row thread, tag 2, version VERSION, inside [UnresolvedRow];
+    row thread, tag 2, version VERSION, inside [];
     /// A thread as it is now.
     pub struct ThreadRow {
         /// What the rules know of it.
@@ -133,7 +123,7 @@ row! {
         /// Seq of its newest revision.
         pub last_seq: u64,
         /// Its discrepancies that are not resolved.
-        pub(crate) unresolved: Vec<UnresolvedRow>,
+        pub(crate) unresolved: Unresolved,
     }
 }
 
@@ -202,7 +192,7 @@ row! {
         pub at: Timestamp,
         /// Seq of its event.
         pub seq: u64,
-        /// Whether it is settled, or was contradicted anew by the same agent.
+        /// Whether it is resolved, see [`Unresolved`].
         pub is_resolved: bool,
     }
 }

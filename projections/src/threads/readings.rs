@@ -14,8 +14,7 @@ use minutebook_domain::{
 };
 
 use super::{
-    DiscrepancyRow, MadeRow, ReadingRow, SkippedRow, SuggestionRow, ThreadRow, Threads,
-    UnresolvedRow, keys,
+    DiscrepancyRow, MadeRow, ReadingRow, SkippedRow, SuggestionRow, ThreadRow, Threads, keys,
 };
 use crate::{ProjectionError, Rows};
 
@@ -122,10 +121,7 @@ impl Threads {
         if let Some(claim) = event.claim
             && let Some((place, mut thread)) = self.thread(rows, id, claim)?
         {
-            thread.unresolved.push(UnresolvedRow {
-                number: event.id,
-                objection: None,
-            });
+            thread.unresolved.note(event.id);
             self.pending.put_row(keys::thread(id, place), &thread)?;
         }
         let description = event.description.as_str().to_owned();

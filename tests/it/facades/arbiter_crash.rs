@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use minutebook::engine::{Clock, SystemClock, keyfile};
+use minutebook::engine::{Clock, Idempotency, SystemClock, keyfile};
 use minutebook_domain::actor::Actor;
 use minutebook_domain::room::claims::{
     Author, Command, ContextExtracted, OpenClaim, Outcome, Proposal,
@@ -75,8 +75,18 @@ fn interrupted(data: &Path, done: usize) {
     ];
     let made = MATTERS.iter().take(done).enumerate();
     all.extend(made.map(|(n, subject)| {
-        let key = format!("arb:{n}");
-        of_arbiter(key, opening(subject), Some(READING))
+        let key = format!("arbiter:{READING}:{n}");
+        let mut made = of_arbiter(key.clone(), opening(subject), Some(READING));
+        // As the arbiter names what a reading led to.
+        let hash = blake3::hash(key.as_bytes());
+        let request = hash.as_bytes()[..16].try_into().unwrap();
+        let asker = String::new();
+        made.idempotency = Some(Idempotency {
+            key,
+            asker,
+            request,
+        });
+        made
     }));
     for one in all {
         let written = engine.commit(vec![one], SystemClock.now(), false).unwrap();

@@ -191,7 +191,7 @@ fn how_many_confirmations_a_room_needs_is_from_1_to_16() {
 }
 
 #[test]
-fn contradicting_what_is_agreed_records_a_discrepancy_until_it_is_agreed_again() {
+fn contradicting_what_is_agreed_records_a_discrepancy_until_it_is_given_up() {
     let here = Here::start();
     let deal = Deal::new(&here);
     let claim = deal.open("alice", "price", "$8");

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use minutebook::engine::{Committer, Entropy, Handle, Parts, SystemClock, launch};
 use minutebook::http::{HttpConfig, Server};
@@ -28,9 +29,11 @@ pub(super) struct Here {
     skills: TempDir,
 }
 
-/// Nobody reads but who is let in: the arbiter looks at rooms of its own accord.
-fn quiet(config: &mut HttpConfig) {
+/// Nobody reads but who is let in, and whoever waits does so as long as the gate is shut: the
+/// arbiter looks at rooms of its own accord.
+fn patient(config: &mut HttpConfig) {
     config.arbiter = ArbiterConfig::Off;
+    config.bounds.verification_turn_within = Duration::from_mins(5);
 }
 
 /// Headers of a JSON request.
@@ -51,7 +54,7 @@ impl Here {
     pub(super) fn gated() -> (Self, Arc<Gate>) {
         let gate = Arc::new(Gate::default());
         let reads = Arc::clone(&gate);
-        let here = Self::over(quiet, |inner| Arc::new(GateReader { inner, gate: reads }));
+        let here = Self::over(patient, |inner| Arc::new(GateReader { inner, gate: reads }));
         (here, gate)
     }
 

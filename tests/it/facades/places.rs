@@ -70,6 +70,11 @@ fn connections_of_one_address_leave_the_others_theirs() {
         );
         assert!(answer.header("retry-after").is_some());
     }
+    let told = own[0].send("GET", "/metrics", &[], None).unwrap().text();
+    assert!(
+        told.contains("\nminutebook_connections_refused_total 20\n"),
+        "{told}"
+    );
     let mut others: Vec<_> = (2..=5).map(|n| other(&here, n)).collect();
     assert!(
         others

@@ -3,9 +3,10 @@
 //! rows that readers are shown, and a bundle. What is started on it, or reads it, must say so, and
 //! where.
 //!
-//! Each case has a room of its own: 3 messages (1 signed), two threads with 6 interleaved
-//! revisions (1 signed), a discrepancy, 2 handshakes (1 signed). The arbiter's cases have a room
-//! that it read.
+//! A room has 3 messages (1 signed), two threads with 6 interleaved revisions (1 signed), a
+//! discrepancy, 2 handshakes (1 signed); the arbiter's cases have a room that it read. On a database
+//! each case has a room of its own, but where the server does not start; there, and for bundles,
+//! one room is changed anew each time.
 
 mod anchored;
 mod arbiter;

@@ -7,7 +7,6 @@ mod check;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -24,8 +23,6 @@ use crate::http::app::{App, Shared, room_id, stopped};
 use crate::http::places::Place;
 use crate::http::reply::{self, Reply};
 
-/// How long a verification waits for its turn.
-const TURN_WITHIN: Duration = Duration::from_secs(10);
 /// Seconds after which one that got no turn may ask again.
 const RETRY_SECONDS: u64 = 5;
 
@@ -121,13 +118,15 @@ pub(super) async fn verify_room(State(app): State<Shared>, request: Request) -> 
 /// A verification costs as much as the room is long, and anybody may ask for one: one runs, a few
 /// wait a little, the others come again.
 async fn turn(app: &Shared, addr: IpAddr) -> Result<(Place, OwnedSemaphorePermit), ApiError> {
-    let busy = "other rooms are being verified, try again in a moment";
+    let busy = "other rooms, or too many for your address, are being verified: try again in a \
+                moment";
     let busy = || ApiError::new(ErrorCode::Busy, busy).retry_after(RETRY_SECONDS);
     let place = app.verification_places.take(addr).ok_or_else(busy)?;
     let turn = Arc::clone(&app.verification_turns).acquire_owned();
     let mut stopping = app.stopping.clone();
+    let within = app.config.bounds.verification_turn_within;
     tokio::select! {
-        turn = timeout(TURN_WITHIN, turn) => match turn {
+        turn = timeout(within, turn) => match turn {
             Ok(Ok(turn)) => Ok((place, turn)),
             Ok(Err(_)) | Err(_) => Err(busy()),
         },

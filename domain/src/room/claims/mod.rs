@@ -21,10 +21,12 @@ mod open_claim;
 mod principals;
 mod record_discrepancy;
 mod revise_claim;
+pub mod sealed;
 mod shake_hands;
 mod state;
 mod subject_key;
 mod threads;
+mod unresolved;
 
 pub use author::Author;
 pub use context::{ContextThread, EMPTY_CONTEXT_HASH, context_hash};
@@ -37,7 +39,8 @@ pub use revise_claim::{ClaimRevised, ReviseClaim, RevisionKind};
 pub use shake_hands::{HandshakeMade, ShakeHands};
 pub use state::Claims;
 pub use subject_key::SubjectKey;
-pub use threads::{Moved, Objection, Status, Thread};
+pub use threads::{Moved, Status, Thread};
+pub use unresolved::Unresolved;
 
 use super::{RoomState, state as room_state};
 use crate::{

@@ -7,10 +7,6 @@
 //! | `contradict` | the others | stays | the principal's own is gone | `agreed` → `disputed` |
 //! | `retract` | the opener | stays | stay | → `cancelled`, for good |
 //!
-//! Who contradicted what was agreed has an objection, which is settled by the thread's end, by an
-//! agreement on another value, or by that agent's own confirmation of an agreed one: the others
-//! cannot agree it away.
-//!
 //! A cancelled thread takes revisions as others do and stays cancelled. What was agreed stays so
 //! until a revision of the same thread changes it: a key that later turns out to have two names
 //! makes no agreement undone, but counts once from then on.
@@ -78,15 +74,6 @@ impl Moved {
     pub fn resolves(self) -> bool {
         self.from != self.to && matches!(self.to, Status::Agreed | Status::Cancelled)
     }
-}
-
-/// An agent's contradiction of what was agreed.
-#[derive(Clone, Debug, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
-pub struct Objection {
-    /// Whose.
-    pub by: AgentName,
-    /// The entry that says so, by its number in the room.
-    pub entry: u64,
 }
 
 /// A thread.
@@ -263,18 +250,9 @@ impl Thread {
         self.confirmed_by.contains(agent)
     }
 
-    /// Whether nothing is left of an objection.
-    pub fn settles(&self, objection: &Objection, principals: &Principals) -> bool {
-        match self.status {
-            Status::Cancelled => true,
-            Status::Agreed => {
-                let who = principals.of(&objection.by);
-                let mut confirmed = self.confirmed_by.iter();
-                self.value_revision > objection.entry
-                    || confirmed.any(|by| principals.of(by) == who)
-            }
-            Status::Proposed | Status::Disputed => false,
-        }
+    /// Those remembered to have confirmed its value.
+    pub(super) fn confirmed_by(&self) -> impl Iterator<Item = &AgentName> {
+        self.confirmed_by.iter()
     }
 
     /// Its part of the context; none if it is cancelled.
