@@ -9,7 +9,7 @@ fn walk_through() -> String {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
     let block = readme
-        .split("<!-- walk-through -->\n```sh\n")
+        .split("<!-- walk-through -->\n```bash\n")
         .nth(1)
         .unwrap();
     let block = block.split("\n```").next().unwrap();
@@ -58,6 +58,9 @@ fn the_walk_through_can_be_pasted() {
         "ready {\"http\":",
         "\"agent_id\":\"alice\"",
         "\"agent_id\":\"bob\"",
+        "proposed",
+        "agreed",
+        "\"sealed\":true",
         "CLEAN",
         "REFUTED",
         "exit code 1",

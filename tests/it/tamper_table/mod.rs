@@ -4,9 +4,9 @@
 //! where.
 //!
 //! A room has 3 messages (1 signed), two threads with 6 interleaved revisions (1 signed), a
-//! discrepancy, 2 handshakes (1 signed); the arbiter's cases have a room that it read. On a database
-//! each case has a room of its own, but where the server does not start; there, and for bundles,
-//! one room is changed anew each time.
+//! discrepancy, 2 handshakes (1 signed); the arbiter's cases have a room that it read. On a
+//! database each case has a room of its own, but where the server does not start; there, and for
+//! bundles, one room is changed anew each time.
 
 mod anchored;
 mod arbiter;
