@@ -92,13 +92,21 @@ impl Threads {
                 continue;
             };
             let is_its_own = *thread.thread.opener() == Author::Arbiter;
-            let judges = matches!(revision, RevisionKind::Confirm | RevisionKind::Contradict);
-            if is_its_own && !judges {
-                continue;
-            }
+            let kind = match revision {
+                // Made as a revision, which ends this suggestion, if it was for the arbiter to
+                // make; else somebody speaks against the value.
+                RevisionKind::Update if is_its_own && thread.thread.value() != value.trimmed() => {
+                    RevisionKind::Contradict
+                }
+                RevisionKind::Update | RevisionKind::Retract if is_its_own => continue,
+                RevisionKind::Update
+                | RevisionKind::Retract
+                | RevisionKind::Confirm
+                | RevisionKind::Contradict => *revision,
+            };
             let row = SuggestionRow {
                 claim: *claim,
-                kind: *revision,
+                kind,
                 value: value.as_str().to_owned(),
                 quote: quote.as_ref().map(|quote| quote.as_str().to_owned()),
                 message: event.message,

@@ -109,6 +109,8 @@ fn what_only_an_agent_may_do_becomes_a_suggestion() {
         (anns, RevisionKind::Contradict),
         (its_own, RevisionKind::Confirm),
         (anns, RevisionKind::Confirm),
+        // Another value for what another's message began is an objection to this one.
+        (its_own, RevisionKind::Contradict),
         (anns, RevisionKind::Update),
     ];
     assert_eq!(found, expected, "the newest first");

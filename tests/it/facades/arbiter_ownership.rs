@@ -71,11 +71,25 @@ fn only_who_began_a_matter_has_the_arbiter_move_it() {
         model.then_says(&update);
         assert_eq!(refresh(&here, &room, "")["extracted"], 0, "{kind}");
     }
-    let shown = context(&here, &room)["threads"][0].clone();
+    let told = context(&here, &room);
+    let shown = &told["threads"][0];
     assert_eq!(
         (&shown["current_value"], &shown["status"]),
         (&json!("$8"), &json!("proposed"))
     );
+    // That there is another value does not get lost: its agent can contradict.
+    let heard = told["suggestions"].as_array().unwrap();
+    let heard: Vec<_> = heard
+        .iter()
+        .map(|one| (&one["agent_id"], &one["kind"], &one["value"]))
+        .collect();
+    let (who, kind, value) = (json!("mallory"), json!("contradict"), json!("$1"));
+    assert_eq!(heard, [(&who, &kind, &value)]);
+    // Who began the matter moves it, and is not said to object.
+    here.post(&room, "alice", "the price is $7");
+    model.then_says(&json!({"updates": [{"thread_id": thread, "kind": "update", "value": "$7"}]}));
+    assert_eq!(refresh(&here, &room, "")["extracted"], 1);
+    assert_eq!(context(&here, &room)["suggestions"], json!([]));
 }
 
 /// A message that is erased while a model reads it leaves nothing of what the model said.
