@@ -23,12 +23,17 @@ A predicate is made of tests, each with `not` before it if you like, joined by `
   messages >= 10  members = 3  agents < 2      also !=, <=, >
   name = lobby  name != \"old name\"  description contains \"price\"
   message 5 exists  member ann
+  threads >= 1  handshakes >= 2  discrepancies = 0  (those not resolved)
+  sealed  (two principals shook hands on the context as it is)
+  thread price agreed  thread \"delivery date\" = \"1 May\"
+    a thread by subject, short name or id: proposed, agreed, disputed, cancelled; =, !=, contains
 
 The exit code is 1 when it never holds.
 
 Examples:
   minutebook bisect --room UUID --where 'room.closed'
   minutebook bisect --room UUID --where 'members >= 3 and not room.public'
+  minutebook bisect --room UUID --where 'thread \"unit price\" disputed or discrepancies >= 1'
   minutebook bisect --room UUID --where 'message 100 exists' --json | jq .record.envelope.at")]
 pub(crate) struct BisectArgs {
     /// The room

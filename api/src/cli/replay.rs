@@ -12,8 +12,10 @@ use crate::offline::{
     step::{Step, steps},
 };
 
-/// Messages shown of a room; `--json` has all.
-const MESSAGES_SHOWN: usize = 20;
+/// The newest messages, threads, handshakes and discrepancies shown of a room; `--json` has all.
+const SHOWN: usize = 20;
+/// Digits of a hash shown.
+const HASH_CHARS: usize = 12;
 /// Characters of a value shown in a difference.
 const VALUE_CHARS: usize = 200;
 
@@ -38,7 +40,7 @@ pub(crate) struct ReplayArgs {
     /// The first event to show [default: 1]
     #[arg(long, value_name = "SEQ", requires = "step")]
     from: Option<u64>,
-    /// Only this room, with its agents and messages
+    /// Only this room, with its agents, messages, threads and handshakes
     #[arg(long, value_name = "UUID", value_parser = room_id)]
     room: Option<RoomId>,
 }
@@ -173,8 +175,12 @@ fn room_line(id: &str, room: &Value) -> String {
     let closed = if is("is_closed") { ", closed" } else { "" };
     let messages = number("messages", "message", "messages");
     let agents = number("agents", "agent", "agents");
+    let threads = match room["threads"].as_u64() {
+        Some(0) | None => String::new(),
+        Some(n) => format!(", {}", counted(n, "thread", "threads")),
+    };
     format!(
-        "{id}  {listed}{closed}, {messages} of {agents}  {}",
+        "{id}  {listed}{closed}, {messages} of {agents}{threads}  {}",
         printable(&shortened(about.trim(), VALUE_CHARS))
     )
 }
@@ -183,7 +189,11 @@ fn show_room(room: &Value, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
     let Some(fields) = room.as_object() else {
         return terminal.line("the room was not there yet");
     };
-    let is_detail = |key: &str| key == "agents_by_name" || key == "messages_by_n";
+    let is_detail = |key: &str| {
+        matches!(key, "agents_by_name" | "arbiter")
+            || key.ends_with("_by_n")
+            || key.ends_with("_by_id")
+    };
     for (key, value) in fields.iter().filter(|(key, _)| !is_detail(key)) {
         terminal.line(&format!("{key:<16} {}", printable(&value.to_string())))?;
     }
@@ -195,17 +205,8 @@ fn show_room(room: &Value, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
         };
         terminal.line(&format!("agent            {} ({member})", printable(name)))?;
     }
-    let mut messages: Vec<(u64, &Value)> = room["messages_by_n"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter_map(|(n, message)| Some((n.parse().ok()?, message)))
-        .collect();
-    messages.sort_unstable_by_key(|(n, _)| *n);
-    for (n, message) in messages
-        .iter()
-        .skip(messages.len().saturating_sub(MESSAGES_SHOWN))
-    {
+    show_ledger(room, terminal)?;
+    for (n, message) in newest(&room["messages_by_n"]) {
         let line = match message["text"].as_str() {
             Some(text) => {
                 let agent = message["agent"].as_str().unwrap_or_default();
@@ -216,6 +217,95 @@ fn show_room(room: &Value, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
         terminal.line(&printable(&line))?;
     }
     Ok(())
+}
+
+/// The last ones of an object keyed by number, in the order of the numbers.
+fn newest(by_n: &Value) -> Vec<(u64, &Value)> {
+    let all = by_n.as_object().into_iter().flatten();
+    let mut all: Vec<(u64, &Value)> = all
+        .filter_map(|(n, value)| Some((n.parse().ok()?, value)))
+        .collect();
+    all.sort_unstable_by_key(|(n, _)| *n);
+    all.split_off(all.len().saturating_sub(SHOWN))
+}
+
+fn show_ledger(room: &Value, terminal: &mut Terminal<'_>) -> Result<(), Failure> {
+    let mut line = |name: &str, text: &str| {
+        let text = shortened(text, VALUE_CHARS);
+        terminal.line(&format!("{name:<16} {}", printable(&text)))
+    };
+    line("arbiter", &arbiter_text(&room["arbiter"]))?;
+    let mut threads: Vec<_> = room["threads_by_id"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .collect();
+    threads.sort_unstable_by_key(|(_, thread)| thread["n"].as_u64());
+    for (id, thread) in threads.iter().skip(threads.len().saturating_sub(SHOWN)) {
+        line("thread", &thread_text(id, thread))?;
+    }
+    for (n, found) in newest(&room["discrepancies_by_n"]) {
+        let [severity, what] = ["severity", "description"].map(|key| text_of(&found[key]));
+        line("discrepancy", &format!("#{n} {severity}: {what}"))?;
+    }
+    for (n, made) in newest(&room["handshakes_by_n"]) {
+        let text = handshake_text(made, &room["context_hash"]);
+        line("handshake", &format!("#{n} {text}"))?;
+    }
+    Ok(())
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn arbiter_text(arbiter: &Value) -> String {
+    let mut parts = vec![match arbiter["last_extracted_msg_id"].as_u64() {
+        Some(0) | None => "has read nothing".to_owned(),
+        Some(n) => format!("has read up to message {n}"),
+    }];
+    if let Some(skipped @ 1..) = arbiter["skipped"].as_u64() {
+        parts.push(format!("{skipped} of them unreadable"));
+    }
+    let reading = &arbiter["last_reading"];
+    if reading.is_object() {
+        let [adapter, model] = ["adapter", "model"].map(|key| text_of(&reading[key]));
+        let message = &reading["message"];
+        parts.push(format!("last message {message} by {adapter}:{model}"));
+    }
+    if let Some(why) = arbiter["outage"].as_str() {
+        parts.push(format!("which failed: {why}"));
+    }
+    parts.join(", ")
+}
+
+fn thread_text(id: &str, thread: &Value) -> String {
+    let [status, by, subject, value] =
+        ["status", "opened_by", "subject", "value"].map(|key| text_of(&thread[key]));
+    let (confirmations, needed) = (&thread["confirmations"], &thread["confirmations_needed"]);
+    let revisions = thread["revisions"].as_u64().unwrap_or_default();
+    let entries = counted(revisions, "revision", "revisions");
+    let last = &thread["last_seq"];
+    format!(
+        "{id}  {status}, {confirmations} of {needed} confirmations, {entries} up to seq {last}  \
+         {by}: {subject} = {value}"
+    )
+}
+
+fn handshake_text(made: &Value, now: &Value) -> String {
+    let hash = &made["context_hash"];
+    let is_now = if hash == now { "now" } else { "before" };
+    let signed = match (made["surface"].as_str(), made["position"].as_u64()) {
+        (None, _) => "not signed".to_owned(),
+        (Some(surface), None) => format!("signed {surface}"),
+        (Some(surface), Some(read)) => format!("signed {surface}, read up to revision {read}"),
+    };
+    let (agent, hash) = (text_of(&made["agent"]), text_of(hash));
+    let hash = shortened(hash, HASH_CHARS);
+    format!(
+        "{agent} on {hash} (the context {is_now}), {signed}, seq {}",
+        made["seq"]
+    )
 }
 
 fn show_diff(

@@ -8,7 +8,13 @@ use minutebook_domain::ids::RoomId;
 use minutebook_eventlog::{format::record::Record, store::LogReader};
 use minutebook_projections::{Kind, RoomsView};
 
-use super::{OfflineError, moment::Fold, predicate::Predicate, walk::each_record};
+use super::{
+    OfflineError,
+    ledger::Ledger,
+    moment::Fold,
+    predicate::{Moment, Predicate},
+    walk::each_record,
+};
 use crate::generations::GenerationError;
 
 /// What was found.
@@ -39,23 +45,25 @@ pub fn bisect(
     until: u64,
     predicate: &Predicate,
 ) -> Result<Bisected, OfflineError> {
-    let wrong = |source| GenerationError::Rows {
-        kind: Kind::Rooms,
-        source,
-    };
     let mut rooms = Fold::new(Kind::Rooms);
+    let mut ledger = Ledger::new(room);
     let mut looked_at = 0;
     let walked = each_record(reader, Some(room), until, |fact, record| {
         looked_at += 1;
         let mut holds = || {
             rooms.apply(fact)?;
             rooms.flush()?;
-            predicate.holds(&RoomsView::new(&rooms.rows), room)
+            ledger.apply(fact)?;
+            predicate.holds(&Moment {
+                room,
+                rooms: RoomsView::new(&rooms.rows),
+                ledger: &ledger,
+            })
         };
         match holds() {
             Ok(true) => Err(End::Found(record.clone())),
             Ok(false) => Ok(()),
-            Err(error) => Err(End::Failed(wrong(error).into())),
+            Err(error) => Err(End::Failed(GenerationError::into(error))),
         }
     });
     let found = match walked {

@@ -16,6 +16,7 @@ pub mod step;
 pub mod streams;
 
 mod error;
+mod ledger;
 mod sink;
 mod walk;
 

@@ -1,7 +1,9 @@
 //! The log event by event, each with what it changed in the views.
 //!
 //! Invariant: only what an event can touch is compared: its room's row, its agent and its message,
-//! the keys, or a skill. So a step costs the same in a small log and a large one.
+//! its thread, the keys, or a skill. So a step costs the same in a small log and a large one. Only
+//! the context as a whole (its hash, whether it is sealed) takes all threads of the event's room,
+//! of which there are 4,096 at most, and only when the event is on the ledger.
 
 use minutebook_domain::{
     Event, State, evolve,
@@ -10,14 +12,14 @@ use minutebook_domain::{
     text::AgentName,
 };
 use minutebook_eventlog::{format::record::Record, store::LogReader};
-use minutebook_projections::{HistoryView, Kind, ProjectionError, RoomsView};
+use minutebook_projections::{HistoryView, Kind, RoomsView, ThreadsView};
 use serde_json::{Map, Value, json};
 
 use super::{
     OfflineError,
     moment::{
-        Difference, Fold, agent_value, differences, grave_value, keys_value, message_value,
-        room_value, skill_value,
+        Difference, Fold, agent_value, differences, grave_value, keys_value, ledger, message_value,
+        room_value, skill_value, wrong,
     },
     walk::each_record,
 };
@@ -48,6 +50,7 @@ pub fn steps<E: From<OfflineError>>(
     let mut views = Views {
         state: State::default(),
         rooms: Fold::new(Kind::Rooms),
+        threads: Fold::threads(),
     };
     each_record(reader, room, until, |fact, record| {
         if fact.seq < from {
@@ -66,6 +69,7 @@ struct Views {
     /// Folds the streams of the log, the keys and the skills only.
     state: State,
     rooms: Fold,
+    threads: Fold,
 }
 
 impl Views {
@@ -75,8 +79,10 @@ impl Views {
                 evolve(&mut self.state, &fact.fact());
             }
             StreamId::Room(_) => {
-                self.rooms.apply(fact).map_err(wrong(Kind::Rooms))?;
-                self.rooms.flush().map_err(wrong(Kind::Rooms))?;
+                self.rooms.apply(fact)?;
+                self.rooms.flush()?;
+                self.threads.apply(fact)?;
+                self.threads.flush()?;
             }
         }
         Ok(())
@@ -108,7 +114,14 @@ impl Views {
                     Some(Event::Room(event)) => event.agent(),
                     Some(Event::Keys(_) | Event::Skills(_)) | None => None,
                 };
-                let room = self.touched_room(id, agent).map_err(wrong(Kind::Rooms))?;
+                let mut room = self.touched_room(id, agent)?;
+                if let (Some(Value::Object(fields)), Some(event)) =
+                    (&mut room, ledger::event_of(fact))
+                {
+                    let view = ThreadsView::new(&self.threads.rows);
+                    let ledger = ledger::touched(&view, id, event);
+                    fields.extend(ledger.map_err(wrong(Kind::Threads))?);
+                }
                 let room = room.map(|room| (id.to_string(), room));
                 Ok(json!({"rooms": room.into_iter().collect::<Map<_, _>>()}))
             }
@@ -119,15 +132,17 @@ impl Views {
         &self,
         id: RoomId,
         agent: Option<&AgentName>,
-    ) -> Result<Option<Value>, ProjectionError> {
+    ) -> Result<Option<Value>, GenerationError> {
         let view = RoomsView::new(&self.rooms.rows);
-        if let Some(grave) = view.erased(id)? {
+        if let Some(grave) = view.erased(id).map_err(wrong(Kind::Rooms))? {
             return Ok(Some(grave_value(&grave)));
         }
-        let Some(row) = view.room(id)? else {
+        let Some(row) = view.room(id).map_err(wrong(Kind::Rooms))? else {
             return Ok(None);
         };
-        let mut value = room_value(&row);
+        let threads = ThreadsView::new(&self.threads.rows).ledger(id);
+        let threads = threads.map_err(wrong(Kind::Threads))?.threads;
+        let mut value = room_value(&row, threads.into());
         // They change with every event, and say no more than that there was one.
         if let Value::Object(fields) = &mut value {
             fields.remove("last_seq");
@@ -135,7 +150,7 @@ impl Views {
             fields.insert("messages_by_n".to_owned(), json!({}));
         }
         if let Some(agent) = agent
-            && let Some(row) = view.agent(id, agent.as_str())?
+            && let Some(row) = view.agent(id, agent.as_str()).map_err(wrong(Kind::Rooms))?
         {
             let path = ["agents_by_name".to_owned(), row.agent.clone()];
             insert(&mut value, &path, agent_value(&row));
@@ -192,8 +207,8 @@ fn message(fact: &OwnedFact) -> Result<Option<(String, Value)>, GenerationError>
         return Ok(None);
     };
     let mut history = Fold::new(Kind::History);
-    history.apply(fact).map_err(wrong(Kind::History))?;
-    history.flush().map_err(wrong(Kind::History))?;
+    history.apply(fact)?;
+    history.flush()?;
     let message = HistoryView::new(&history.rows)
         .message(id, posted.n)
         .map_err(wrong(Kind::History))?;
@@ -210,8 +225,4 @@ fn insert(value: &mut Value, path: &[String], leaf: Value) {
             .or_insert_with(|| Value::Object(Map::new()));
     }
     *at = leaf;
-}
-
-fn wrong(kind: Kind) -> impl Fn(ProjectionError) -> GenerationError {
-    move |source| GenerationError::Rows { kind, source }
 }

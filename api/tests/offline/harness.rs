@@ -2,20 +2,23 @@
 
 use std::{ops::ControlFlow, path::Path, sync::Arc};
 
+use ed25519_dalek::Signer as _;
 use minutebook::{
     cli,
     engine::{Committer, Entropy, Parts, Submission, keyfile},
-    generations::{Access, Progress},
+    generations::{Access, Progress, each_fact},
 };
 use minutebook_domain::{
-    Command,
+    Command, State,
     actor::Actor,
+    evolve,
     ids::RoomId,
     keys,
     room::{
         self, BodiesErased, Dialect, MessageKind, Opened, PostMessage, ProtocolMode,
-        claims::{self, Author, OpenClaim},
+        claims::{self, Author, Claims, OpenClaim, ReviseClaim, RevisionKind, ShakeHands},
     },
+    signature::{LedgerAct, LedgerSignature, SURFACE_MINUTEBOOK_V2},
     text::{AgentName, ClaimValue, Description, MessageText, Reason, RoomName, Subject},
     time::Timestamp,
 };
@@ -195,6 +198,73 @@ impl TestLog {
                 value: ClaimValue::parse(value).unwrap(),
             }))
         });
+    }
+
+    /// Revises the room's thread number `n`, from 0.
+    pub(crate) fn revise(
+        &mut self,
+        (number, n): (u32, usize),
+        agent: &str,
+        kind: RevisionKind,
+        value: &str,
+    ) {
+        let claim = self.claims(number).threads()[n].id();
+        self.act(number, agent, |agent| {
+            room::Command::Claim(claims::Command::Revise(ReviseClaim {
+                agent: Author::Agent(agent),
+                claim,
+                kind,
+                quote: None,
+                signature: None,
+                source_msg_id: None,
+                value: ClaimValue::parse(value).unwrap(),
+            }))
+        });
+    }
+
+    /// Shakes hands on what is negotiated; signed, with a key made of the seed, if there is one.
+    pub(crate) fn shake_hands(&mut self, number: u32, agent: &str, seed: Option<[u8; 32]>) {
+        let claims = self.claims(number);
+        let (hash, read) = (claims.context_hash().to_owned(), claims.revisions());
+        let room = room_id(number);
+        let signature = seed.map(|seed| {
+            let act = LedgerAct::Handshake {
+                agent,
+                context_hash: &hash,
+            };
+            let surface = SURFACE_MINUTEBOOK_V2;
+            let bytes = act.signed_bytes(surface, room, Some(read)).unwrap();
+            let key = ed25519_dalek::SigningKey::from_bytes(&seed);
+            let sig = hex::encode(key.sign(&bytes).to_bytes());
+            let public = hex::encode(key.verifying_key().to_bytes());
+            LedgerSignature::from_client(surface, Some(read), &public, &sig)
+        });
+        self.act(number, agent, |agent| {
+            room::Command::Claim(claims::Command::ShakeHands(ShakeHands {
+                agent,
+                context_hash: hash,
+                signature,
+            }))
+        });
+    }
+
+    /// Something that the arbiter does in a room.
+    pub(crate) fn arbiter(&mut self, number: u32, command: claims::Command) {
+        let command = Command::Room(room_id(number), room::Command::Claim(command));
+        self.commit(vec![(Actor::Arbiter, command)]);
+    }
+
+    fn claims(&self, number: u32) -> Claims {
+        let (reader, mut state) = (self.reader(), State::default());
+        let head = reader.head().unwrap().seq;
+        each_fact(&*reader, 1, head, |page| {
+            for fact in page {
+                evolve(&mut state, &fact.fact());
+            }
+            Ok(())
+        })
+        .unwrap();
+        state.room(&room_id(number)).unwrap().claims().clone()
     }
 
     pub(crate) fn leave(&mut self, number: u32, agent: &str) {

@@ -11,4 +11,5 @@ mod export;
 mod generations;
 mod harness;
 mod moments;
+mod negotiations;
 mod programs;

@@ -5,6 +5,9 @@ use minutebook_domain::ids::{ClaimId, RoomId};
 /// First byte of every key.
 const FIRST: u8 = 1;
 
+/// Then a room's id, then the tag.
+const ROOM_BYTES: usize = 16;
+
 pub(crate) const LEDGER: u8 = 1;
 pub(crate) const THREAD: u8 = 2;
 pub(crate) const CLAIM: u8 = 3;
@@ -149,4 +152,11 @@ pub(crate) fn skipped(room: RoomId, message: u64) -> Vec<u8> {
 
 pub(crate) fn all_skipped(room: RoomId) -> (Vec<u8>, Vec<u8>) {
     tagged(room, SKIPPED)
+}
+
+/// Whether a row is one of those that grow with the ledger and that no fold reads again: an entry,
+/// what came of a message, a suggestion.
+pub(crate) fn is_only_read(key: &[u8]) -> bool {
+    let tag = key.get(1 + ROOM_BYTES);
+    matches!(tag, Some(&(REVISION | NUMBER | MADE | SUGGESTION)))
 }

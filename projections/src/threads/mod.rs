@@ -127,6 +127,19 @@ row! {
     }
 }
 
+impl ThreadRow {
+    /// The numbers of its discrepancies that are not resolved.
+    pub fn unresolved(&self) -> impl Iterator<Item = u64> {
+        self.unresolved.numbers()
+    }
+}
+
+/// Whether a row is of no use to whoever neither goes on to read entries, nor what came of a
+/// message, nor suggestions: no fold reads it again, and such rows grow with the ledger.
+pub fn is_only_read(key: &[u8]) -> bool {
+    keys::is_only_read(key)
+}
+
 row! {
     row revision, tag 4, version VERSION, inside [LedgerSignatureRow];
     /// An entry of the ledger.

@@ -23,6 +23,13 @@ const LOOKED_AT_TIMES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(pub(crate) u32);
 
+impl Place {
+    /// The number.
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// A thread and its newest entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
@@ -111,8 +118,7 @@ impl<'a> ThreadsView<'a> {
         // First what says how new it is: what comes after may be newer, never older.
         let ledger = self.ledger(room)?;
         let rows = self.threads(room)?;
-        let context_hash = hash_of(&rows);
-        let is_sealed = is_sealed(self.rows, room, &context_hash, &rows)?;
+        let (context_hash, is_sealed) = self.seal(room, &rows)?;
         let discrepancies = self.unresolved(room)?;
         let mut threads = Vec::with_capacity(rows.len());
         for (place, row) in (0..).map(Place).zip(rows) {
@@ -128,12 +134,24 @@ impl<'a> ThreadsView<'a> {
         })
     }
 
+    /// The hash of a room's context and whether it is sealed, given all its threads.
+    pub fn seal(
+        &self,
+        room: RoomId,
+        threads: &[ThreadRow],
+    ) -> Result<(String, bool), ProjectionError> {
+        let context_hash = hash_of(threads);
+        let is_sealed = is_sealed(self.rows, room, &context_hash, threads)?;
+        Ok((context_hash, is_sealed))
+    }
+
     /// The hash of a room's context now.
     pub fn context_hash(&self, room: RoomId) -> Result<String, ProjectionError> {
         Ok(hash_of(&self.threads(room)?))
     }
 
-    fn threads(&self, room: RoomId) -> Result<Vec<ThreadRow>, ProjectionError> {
+    /// All threads of a room in the order of opening, cancelled ones too.
+    pub fn threads(&self, room: RoomId) -> Result<Vec<ThreadRow>, ProjectionError> {
         let (from, to) = keys::threads(room);
         let rows = self.rows.range(&from, &to, false, ROOM_THREADS_MAX)?;
         let mut decoder = Decoder::default();
@@ -235,13 +253,21 @@ impl<'a> ThreadsView<'a> {
         each_row(self.rows, &from, &to, |key, _| {
             let id = keys::unresolved_id(&key);
             let id = id.ok_or_else(|| damaged("a discrepancy's key is too short"))?;
-            if let Some(value) = self.rows.get(&keys::discrepancy(room, id))? {
-                let row = row::decode(&value)?;
-                found.push(Discrepancy { id, row });
-            }
+            found.extend(self.discrepancy(room, id)?);
             Ok(())
         })?;
         Ok(found)
+    }
+
+    /// A discrepancy, resolved or not.
+    pub fn discrepancy(
+        &self,
+        room: RoomId,
+        id: u64,
+    ) -> Result<Option<Discrepancy>, ProjectionError> {
+        let value = self.rows.get(&keys::discrepancy(room, id))?;
+        let row = value.map(|value| row::decode(&value)).transpose()?;
+        Ok(row.map(|row| Discrepancy { id, row }))
     }
 
     /// Handshakes, the oldest first, after a number.

@@ -1,7 +1,7 @@
 //! However the log is split, restarted or erased: identical rows.
 
 use minutebook_domain::room::claims::{Outcome, RevisionKind};
-use minutebook_projections::{Kind, MemoryRows, digest::digest};
+use minutebook_projections::{Kind, MemoryRows, RowOp, digest::digest, threads::is_only_read};
 use proptest::{collection::vec, prelude::*};
 
 use crate::world::{Fold, World};
@@ -205,6 +205,14 @@ fn restarted(world: &World, kind: Kind, batch: usize) -> MemoryRows {
     rows
 }
 
+/// The rows without those that are only read.
+fn pruned(mut rows: MemoryRows) -> MemoryRows {
+    let keys = rows.iter().map(|(key, _)| key.to_owned());
+    let keys: Vec<_> = keys.filter(|key| is_only_read(key)).collect();
+    rows.write(keys.into_iter().map(|key| RowOp { key, value: None }));
+    rows
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
@@ -220,6 +228,22 @@ proptest! {
             assert_same(kind, &at_once, &world.rows(kind, &sizes), "in batches");
             assert_same(kind, &at_once, &restarted(&world, kind, sizes[0]), "restarted");
         }
+    }
+
+    #[test]
+    fn the_fold_of_threads_does_without_rows_that_are_only_read(
+        moves in vec(a_move(), 1..160),
+        batch in 1..40usize,
+    ) {
+        let world = play(&moves);
+        let kind = Kind::Threads;
+        let mut rows = MemoryRows::default();
+        for entries in world.log.chunks(batch) {
+            let mut fold = Fold { rows, fold: kind.fold() };
+            fold.batch(entries);
+            rows = pruned(fold.rows);
+        }
+        assert_same(kind, &pruned(world.fold(kind)), &rows, "pruned");
     }
 
     #[test]

@@ -32,6 +32,11 @@ struct Objection {
 }
 
 impl Unresolved {
+    /// Their numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|open| open.number)
+    }
+
     /// Adds what the arbiter noted.
     pub fn note(&mut self, number: u64) {
         let objections = Vec::new();

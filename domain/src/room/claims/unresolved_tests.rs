@@ -78,7 +78,7 @@ impl World {
 
     /// Numbers of what is not resolved, after a check that the rest is.
     fn open(&self) -> Vec<u64> {
-        let open: Vec<u64> = self.unresolved.0.iter().map(|open| open.number).collect();
+        let open: Vec<u64> = self.unresolved.numbers().collect();
         let mut all = [&open[..], &self.resolved].concat();
         all.sort_unstable();
         let wanted: Vec<u64> = (1..=self.made).collect();

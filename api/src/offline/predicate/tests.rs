@@ -22,6 +22,19 @@ fn what_cannot_be_read_is_said_with_its_place() {
         ("name = \"x", "at \"x\": the closing quote"),
         (r#"name = "\x""#, "at \"\": a backslash"),
         ("name =", "at the end: expected a word"),
+        ("threads", "at the end: expected =, !="),
+        ("discrepancies >= some", "at \"some\": expected a number"),
+        ("sealed = yes", "at \"=\": expected and, or"),
+        ("thread", "at the end: expected a word"),
+        ("thread agreed", "at the end: expected proposed, agreed"),
+        (
+            "thread unit price agreed",
+            "at \"price\": expected proposed",
+        ),
+        ("thread price = ", "at the end: expected a word"),
+        ("thread price >= 8", "at \">=\": expected proposed"),
+        ("thread = 8", "at \"=\": expected a word"),
+        ("thread price Agreed", "at \"Agreed\": expected proposed"),
     ] {
         let found = text.parse::<Predicate>().unwrap_err().to_string();
         assert!(found.starts_with(error), "{text}: {found}");
@@ -40,6 +53,8 @@ fn white_space_and_quotes_are_optional_where_nothing_is_lost() {
         "a".replace('a', "message 5 exists").as_str(),
         "message 5 exists",
     );
+    same("thread price=8", "thread \"price\" = \"8\"");
+    same("thread price agreed", " thread \"price\"  agreed ");
     let quoted: Predicate = r#"name = "a \"b\" \\ c""#.parse().unwrap();
     let name = "a \"b\" \\ c".to_owned();
     let test = Test::Text(Text::Name, TextRelation::Is, name);

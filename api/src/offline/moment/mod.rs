@@ -9,15 +9,21 @@ use minutebook_domain::{
     time::Timestamp,
 };
 use minutebook_projections::{
-    HistoryView, Kind, MemoryRows, Projection, ProjectionError, RoomsView,
+    HistoryView, Kind, MemoryRows, Projection, ProjectionError, RoomsView, ThreadsView,
     history::Message,
     rooms::{AgentRow, ErasedRoomRow, RoomRow},
+    threads,
 };
 use serde_json::{Map, Value, json};
 
 use super::OfflineError;
 use crate::generations::{GenerationError, OwnedFact, each_fact};
 use minutebook_eventlog::store::LogReader;
+
+mod diff;
+pub(super) mod ledger;
+
+pub use diff::{Difference, differences};
 
 /// Rows read at a time.
 const PAGE: usize = 1024;
@@ -28,45 +34,74 @@ pub struct Replay {
     state: State,
     at: Timestamp,
     rooms: Fold,
-    /// The messages of one room; of all they would not fit in memory.
-    history: Option<Fold>,
+    /// Of one room; of all they would not fit in memory.
+    detail: Option<Detail>,
+}
+
+/// The messages and the ledger of a room.
+struct Detail {
+    history: Fold,
+    threads: Fold,
 }
 
 /// A projection folded in memory.
 pub(super) struct Fold {
-    fold: Box<dyn Projection>,
+    projection: Box<dyn Projection>,
     pub(super) rows: MemoryRows,
+    /// Rows that nobody here reads.
+    is_useless: fn(&[u8]) -> bool,
 }
 
 impl Fold {
     pub(super) fn new(kind: Kind) -> Self {
         Self {
-            fold: kind.fold(),
+            projection: kind.fold(),
             rows: MemoryRows::default(),
+            is_useless: |_| false,
         }
     }
 
-    pub(super) fn apply(&mut self, fact: &OwnedFact) -> Result<(), ProjectionError> {
-        self.fold.apply(&self.rows, &fact.fact())
+    /// The threads without their entries, which would take by far the most memory.
+    pub(super) fn threads() -> Self {
+        Self {
+            is_useless: threads::is_only_read,
+            ..Self::new(Kind::Threads)
+        }
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), ProjectionError> {
+    pub(super) fn apply(&mut self, fact: &OwnedFact) -> Result<(), GenerationError> {
+        let applied = self.projection.apply(&self.rows, &fact.fact());
+        applied.map_err(wrong(self.projection.kind()))
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), GenerationError> {
         let mut ops = Vec::new();
-        self.fold.flush(&mut ops)?;
-        self.rows.write(ops);
+        let flushed = self.projection.flush(&mut ops);
+        flushed.map_err(wrong(self.projection.kind()))?;
+        let is_useless = self.is_useless;
+        self.rows
+            .write(ops.into_iter().filter(|op| !is_useless(&op.key)));
         Ok(())
     }
 }
 
+/// An error of a projection's rows.
+pub(super) fn wrong(kind: Kind) -> impl Fn(ProjectionError) -> GenerationError {
+    move |source| GenerationError::Rows { kind, source }
+}
+
 impl Replay {
-    /// A replay at the beginning. With a room, its messages are kept too.
+    /// A replay at the beginning. With a room, its messages and threads are kept too.
     pub fn new(room: Option<RoomId>) -> Self {
         Self {
             room,
             state: State::default(),
             at: Timestamp::from_micros(0),
             rooms: Fold::new(Kind::Rooms),
-            history: room.map(|_| Fold::new(Kind::History)),
+            detail: room.map(|_| Detail {
+                history: Fold::new(Kind::History),
+                threads: Fold::threads(),
+            }),
         }
     }
 
@@ -90,22 +125,23 @@ impl Replay {
     }
 
     fn page(&mut self, page: &[OwnedFact]) -> Result<(), GenerationError> {
-        let wrong = |kind| move |source| GenerationError::Rows { kind, source };
         for fact in page {
             evolve(&mut self.state, &fact.fact());
-            self.rooms.apply(fact).map_err(wrong(Kind::Rooms))?;
-            if let (Some(history), Some(room)) = (&mut self.history, self.room)
+            self.rooms.apply(fact)?;
+            if let (Some(detail), Some(room)) = (&mut self.detail, self.room)
                 && fact.stream == StreamId::Room(room)
             {
-                history.apply(fact).map_err(wrong(Kind::History))?;
+                detail.history.apply(fact)?;
+                detail.threads.apply(fact)?;
             }
             self.at = fact.at;
         }
-        self.rooms.flush().map_err(wrong(Kind::Rooms))?;
-        match &mut self.history {
-            Some(history) => history.flush().map_err(wrong(Kind::History)),
-            None => Ok(()),
+        self.rooms.flush()?;
+        if let Some(detail) = &mut self.detail {
+            detail.history.flush()?;
+            detail.threads.flush()?;
         }
+        Ok(())
     }
 
     /// The seq it stands at.
@@ -115,10 +151,6 @@ impl Replay {
 
     /// The moment as JSON: objects keyed by id, so that two moments can be compared.
     pub fn moment(&self) -> Result<Value, OfflineError> {
-        let wrong = |source| GenerationError::Rows {
-            kind: Kind::Rooms,
-            source,
-        };
         let mut moment = Map::new();
         moment.insert("seq".to_owned(), json!(self.state.seq()));
         moment.insert(
@@ -133,7 +165,10 @@ impl Replay {
         if let Some(room) = self.room {
             moment.insert("room".to_owned(), self.one_room(room)?);
         } else {
-            moment.insert("rooms".to_owned(), self.all_rooms().map_err(wrong)?);
+            moment.insert(
+                "rooms".to_owned(),
+                self.all_rooms().map_err(wrong(Kind::Rooms))?,
+            );
             let skills = self.state.skills().iter();
             let skills = skills.map(|(id, gone)| (id.to_string(), skill_value(gone)));
             moment.insert("skills".to_owned(), Value::Object(skills.collect()));
@@ -149,7 +184,11 @@ impl Replay {
             let page = view.all(after, PAGE)?;
             after = page.last().map(|row| row.id);
             let is_last = page.len() < PAGE;
-            rooms.extend(page.iter().map(|row| (row.id.to_string(), room_value(row))));
+            rooms.extend(page.iter().map(|row| {
+                let room = self.state.room(&row.id);
+                let threads = room.map_or(0, |room| room.claims().threads().len());
+                (row.id.to_string(), room_value(row, threads as u64))
+            }));
             if is_last {
                 break;
             }
@@ -163,7 +202,6 @@ impl Replay {
     }
 
     fn one_room(&self, room: RoomId) -> Result<Value, OfflineError> {
-        let wrong = |kind| move |source| GenerationError::Rows { kind, source };
         let view = RoomsView::new(&self.rooms.rows);
         if let Some(grave) = view.erased(room).map_err(wrong(Kind::Rooms))? {
             let erased_at = grave.erased_at.to_string();
@@ -172,11 +210,16 @@ impl Replay {
         let Some(row) = view.room(room).map_err(wrong(Kind::Rooms))? else {
             return Ok(Value::Null);
         };
-        let mut value = room_value(&row);
+        let Some(detail) = &self.detail else {
+            return Ok(Value::Null);
+        };
+        let threads = ThreadsView::new(&detail.threads.rows);
+        let ledger = threads.ledger(room).map_err(wrong(Kind::Threads))?;
+        let mut value = room_value(&row, ledger.threads.into());
         let agents = view
             .agents(room, None, usize::MAX)
             .map_err(wrong(Kind::Rooms))?;
-        let messages = self.messages(room).map_err(wrong(Kind::History))?;
+        let messages = messages(detail, room).map_err(wrong(Kind::History))?;
         if let Value::Object(fields) = &mut value {
             let agents = agents
                 .iter()
@@ -187,18 +230,16 @@ impl Replay {
                 "messages_by_n".to_owned(),
                 Value::Object(messages.collect()),
             );
+            fields.extend(ledger::all(&threads, room).map_err(wrong(Kind::Threads))?);
         }
         Ok(value)
     }
+}
 
-    fn messages(&self, room: RoomId) -> Result<Vec<Message>, ProjectionError> {
-        let Some(history) = &self.history else {
-            return Ok(Vec::new());
-        };
-        Ok(HistoryView::new(&history.rows)
-            .after(room, 0, usize::MAX - 1)?
-            .messages)
-    }
+fn messages(detail: &Detail, room: RoomId) -> Result<Vec<Message>, ProjectionError> {
+    Ok(HistoryView::new(&detail.history.rows)
+        .after(room, 0, usize::MAX - 1)?
+        .messages)
 }
 
 /// Key epochs and API keys.
@@ -242,7 +283,7 @@ pub(super) fn grave_value(grave: &ErasedRoomRow) -> Value {
     })
 }
 
-pub(super) fn room_value(row: &RoomRow) -> Value {
+pub(super) fn room_value(row: &RoomRow, threads: u64) -> Value {
     json!({
         "agents": row.agent_count,
         "created_at": row.created_at.to_string(),
@@ -258,6 +299,7 @@ pub(super) fn room_value(row: &RoomRow) -> Value {
         "messages": row.message_count,
         "name": row.name,
         "protocol_mode": row.mode,
+        "threads": threads,
     })
 }
 
@@ -282,78 +324,4 @@ pub(super) fn message_value(message: &Message) -> Value {
         "is_signed": row.signature.is_some(),
         "text": row.text,
     })
-}
-
-/// One difference between two JSON values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// Where: keys joined by `/`.
-    pub path: String,
-    /// What was there; none if it is new.
-    pub before: Option<Value>,
-    /// What is there now; none if it is gone.
-    pub after: Option<Value>,
-}
-
-/// The differences between two moments, in the order of their paths.
-pub fn differences(before: &Value, after: &Value) -> Vec<Difference> {
-    let mut found = Vec::new();
-    differ(String::new(), Some(before), Some(after), &mut found);
-    found
-}
-
-/// Recursion is as deep as the moments above are nested.
-fn differ(
-    path: String,
-    before: Option<&Value>,
-    after: Option<&Value>,
-    found: &mut Vec<Difference>,
-) {
-    match (before, after) {
-        (Some(before), Some(after)) if before == after => {}
-        (Some(Value::Object(old)), Some(Value::Object(new))) => {
-            let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            for key in keys {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}/{key}")
-                };
-                differ(path, old.get(key), new.get(key), found);
-            }
-        }
-        (before, after) => {
-            found.push(Difference {
-                path,
-                before: before.cloned(),
-                after: after.cloned(),
-            });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::differences;
-
-    #[test]
-    fn differences_name_what_came_went_and_changed() {
-        let before = json!({"a": 1, "gone": 2, "deep": {"x": {"y": 1}, "same": 0}});
-        let after = json!({"a": 1, "new": {"z": 3}, "deep": {"x": {"y": 2}, "same": 0}});
-        let found: Vec<_> = differences(&before, &after)
-            .into_iter()
-            .map(|one| (one.path, one.before, one.after))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                ("deep/x/y".to_owned(), Some(json!(1)), Some(json!(2))),
-                ("gone".to_owned(), Some(json!(2)), None),
-                ("new".to_owned(), None, Some(json!({"z": 3}))),
-            ]
-        );
-        assert!(differences(&before, &before).is_empty());
-    }
 }

@@ -5,9 +5,13 @@
 //! all       = term ("and" term)*
 //! term      = ["not"] test
 //! test      = "room.open" | "room.closed" | "room.erased" | "room.public"
-//!           | ("messages" | "members" | "agents") ("=" | "!=" | "<" | "<=" | ">" | ">=") NUMBER
+//!           | ("messages" | "members" | "agents") RELATION NUMBER
 //!           | ("name" | "description") ("=" | "!=" | "contains") TEXT
 //!           | "message" NUMBER "exists" | "member" TEXT
+//!           | ("threads" | "handshakes" | "discrepancies") RELATION NUMBER | "sealed"
+//!           | "thread" TEXT ("proposed" | "agreed" | "disputed" | "cancelled")
+//!           | "thread" TEXT ("=" | "!=" | "contains") TEXT
+//! RELATION  = "=" | "!=" | "<" | "<=" | ">" | ">="
 //! TEXT      = a word, or "…" with \" and \\ inside
 //! ```
 //!
@@ -15,11 +19,17 @@
 //! * A room is open, closed or erased, one of the three.
 //! * What is not known any more is as if it had never been: an erased room has no name and no
 //!   members, but still its number of messages.
+//! * A thread is named by its subject, its short name or its id, and threads may share the first
+//!   two: a test of a thread holds if one so named passes it, so none does before it is opened.
+//! * Cancelled threads count among `threads`, resolved discrepancies not among `discrepancies`.
 
 use std::str::FromStr;
 
-use minutebook_domain::ids::RoomId;
-use minutebook_projections::{ProjectionError, RoomsView, rooms::RoomRow};
+use minutebook_domain::room::claims::Status;
+
+mod holds;
+
+pub(super) use holds::Moment;
 
 /// Longest predicate, in bytes.
 const BYTES_MAX: usize = 4096;
@@ -44,6 +54,14 @@ enum Test {
     Text(Text, TextRelation, String),
     Message(u64),
     Member(String),
+    Sealed,
+    Thread(String, ThreadTest),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ThreadTest {
+    Status(Status),
+    Value(TextRelation, String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +69,9 @@ enum Count {
     Messages,
     Members,
     Agents,
+    Threads,
+    Handshakes,
+    Discrepancies,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,101 +97,6 @@ enum TextRelation {
     Contains,
 }
 
-impl Predicate {
-    /// Whether it holds of this room; of one that was never opened nothing holds.
-    pub(super) fn holds(&self, view: &RoomsView<'_>, id: RoomId) -> Result<bool, ProjectionError> {
-        let row = view.room(id)?;
-        let buried = match view.erased(id)? {
-            Some(grave) => Some(grave.message_count),
-            None if row.is_none() => return Ok(false),
-            None => None,
-        };
-        let room = Room {
-            id,
-            row: row.filter(|_| buried.is_none()),
-            buried,
-            view,
-        };
-        for all in &self.0 {
-            let mut holds = true;
-            for term in all {
-                holds = holds && room.passes(&term.test)? != term.is_negated;
-            }
-            if holds {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
-/// A room at a moment.
-struct Room<'a> {
-    id: RoomId,
-    row: Option<RoomRow>,
-    /// Messages it had, once it is erased.
-    buried: Option<u64>,
-    view: &'a RoomsView<'a>,
-}
-
-impl Room<'_> {
-    fn passes(&self, test: &Test) -> Result<bool, ProjectionError> {
-        let is_closed = self.row.as_ref().is_some_and(|row| row.is_closed);
-        Ok(match test {
-            Test::Open => self.row.is_some() && !is_closed,
-            Test::Closed => is_closed,
-            Test::Erased => self.buried.is_some(),
-            Test::Public => self.row.as_ref().is_some_and(|row| row.is_public),
-            Test::Count(count, relation, number) => relation.holds(self.count(*count), *number),
-            Test::Text(text, relation, wanted) => match (self.text(*text), relation) {
-                (Some(text), TextRelation::Is) => text == wanted,
-                (text, TextRelation::IsNot) => text != Some(wanted),
-                (Some(text), TextRelation::Contains) => text.contains(wanted.as_str()),
-                (None, TextRelation::Is | TextRelation::Contains) => false,
-            },
-            Test::Message(n) => *n >= 1 && *n <= self.count(Count::Messages),
-            Test::Member(name) => {
-                let agent = match &self.row {
-                    Some(_) => self.view.agent(self.id, name)?,
-                    None => None,
-                };
-                agent.is_some_and(|agent| agent.member_since.is_some())
-            }
-        })
-    }
-
-    fn count(&self, count: Count) -> u64 {
-        let of = |count: fn(&RoomRow) -> u64| self.row.as_ref().map_or(0, count);
-        match (count, self.buried) {
-            (Count::Messages, Some(buried)) => buried,
-            (Count::Messages, None) => of(|row| row.message_count),
-            (Count::Members, _) => of(|row| row.member_count),
-            (Count::Agents, _) => of(|row| row.agent_count),
-        }
-    }
-
-    fn text(&self, text: Text) -> Option<&String> {
-        let row = self.row.as_ref()?;
-        match text {
-            Text::Name => row.name.as_ref(),
-            Text::Description => Some(&row.description),
-        }
-    }
-}
-
-impl Relation {
-    fn holds(self, left: u64, right: u64) -> bool {
-        match self {
-            Self::Equal => left == right,
-            Self::NotEqual => left != right,
-            Self::Less => left < right,
-            Self::AtMost => left <= right,
-            Self::More => left > right,
-            Self::AtLeast => left >= right,
-        }
-    }
-}
-
 /// Why a text is no predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at {place}: {why}")]
@@ -182,7 +108,10 @@ pub struct BadPredicate {
 }
 
 const TESTS: &str = "expected room.open, room.closed, room.erased, room.public, messages, members, \
-                     agents, name, description, message or member";
+                     agents, name, description, message, member, threads, handshakes, \
+                     discrepancies, sealed or thread";
+const THREAD_TESTS: &str = "expected proposed, agreed, disputed, cancelled, =, != or contains, as \
+                            in: thread \"unit price\" agreed";
 
 impl FromStr for Predicate {
     type Err = BadPredicate;
@@ -292,6 +221,11 @@ impl<'a> Tokens<'a> {
             Some(Token::Word("messages")) => self.count(Count::Messages)?,
             Some(Token::Word("members")) => self.count(Count::Members)?,
             Some(Token::Word("agents")) => self.count(Count::Agents)?,
+            Some(Token::Word("threads")) => self.count(Count::Threads)?,
+            Some(Token::Word("handshakes")) => self.count(Count::Handshakes)?,
+            Some(Token::Word("discrepancies")) => self.count(Count::Discrepancies)?,
+            Some(Token::Word("sealed")) => Test::Sealed,
+            Some(Token::Word("thread")) => Test::Thread(self.text()?, self.thread_test()?),
             Some(Token::Word("name")) => self.compared(Text::Name)?,
             Some(Token::Word("description")) => self.compared(Text::Description)?,
             Some(Token::Word("message")) => self.message()?,
@@ -324,6 +258,20 @@ impl<'a> Tokens<'a> {
         Ok(Test::Text(text, relation, self.text()?))
     }
 
+    fn thread_test(&mut self) -> Result<ThreadTest, BadPredicate> {
+        let relation = match self.next()? {
+            Some(Token::Word("proposed")) => return Ok(ThreadTest::Status(Status::Proposed)),
+            Some(Token::Word("agreed")) => return Ok(ThreadTest::Status(Status::Agreed)),
+            Some(Token::Word("disputed")) => return Ok(ThreadTest::Status(Status::Disputed)),
+            Some(Token::Word("cancelled")) => return Ok(ThreadTest::Status(Status::Cancelled)),
+            Some(Token::Sign("=")) => TextRelation::Is,
+            Some(Token::Sign("!=")) => TextRelation::IsNot,
+            Some(Token::Word("contains")) => TextRelation::Contains,
+            other => return Err(bad(other, THREAD_TESTS)),
+        };
+        Ok(ThreadTest::Value(relation, self.text()?))
+    }
+
     fn message(&mut self) -> Result<Test, BadPredicate> {
         let n = self.number()?;
         match self.next()? {
@@ -351,5 +299,4 @@ impl<'a> Tokens<'a> {
 }
 
 #[cfg(test)]
-#[path = "predicate_tests.rs"]
 mod tests;
