@@ -3,7 +3,10 @@
 //! Invariant: the list is never empty. A log and its own keys cannot prove that nothing was cut
 //! off, that there is no other version, or when anything really happened.
 
-use crate::{render::counted, report::NotProven};
+use crate::{
+    render::{counted, listed},
+    report::NotProven,
+};
 
 /// The name of the sentence about what readers are shown.
 pub(crate) const PROJECTIONS: &str = "projections";
@@ -19,25 +22,37 @@ pub(crate) struct Shown {
     pub(crate) anchored: Option<u64>,
     /// Largest cosigned size and the cosignatures' newest time.
     pub(crate) witnessed: Option<(u64, u64)>,
-    /// Messages without an agent's signature.
-    pub(crate) unsigned: u64,
+    /// Agents' messages, entries of threads and handshakes without their signature.
+    pub(crate) unsigned: [u64; 3],
     /// Bodies erased with authority.
     pub(crate) erased: u64,
     /// Records whose type this verifier does not know.
     pub(crate) unknown: bool,
 }
 
+/// The name of the sentence about who verifies.
+pub(crate) const VERIFIER: &str = "verifier";
+
 /// What helps against a cut tail, a rollback and a rewrite.
-const KEEP: &str = "keep a receipt or a checkpoint where the server cannot reach it, and check \
-                    against it: `minutebook-verify BUNDLE --receipt FILE` or `--anchor FILE`";
+fn keep(room: bool) -> &'static str {
+    if room {
+        // A checkpoint of another size cannot be compared with a room's records.
+        "keep a receipt where the server cannot reach it, and check against it: \
+         `minutebook-verify BUNDLE --receipt FILE`"
+    } else {
+        "keep a receipt or a checkpoint where the server cannot reach it, and check against it: \
+         `minutebook-verify BUNDLE --receipt FILE` or `--anchor FILE`"
+    }
+}
 
 /// All sentences that apply. Those that one step helps against stand together.
 pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
     let known = shown.anchored.max(shown.witnessed.map(|w| w.0));
     let is_open = known.is_none_or(|known| known < shown.size);
-    let mut out = vec![cut_tail(known), rollback(known)];
+    let keep = keep(shown.room);
+    let mut out = vec![cut_tail(known, keep), rollback(known, keep)];
     if is_open {
-        out.push(rewrite(known));
+        out.push(rewrite(known, keep));
         out.push(fork(known));
     }
     out.push(time(shown.witnessed));
@@ -50,7 +65,7 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
             "verify a bundle of the whole log",
         ));
     }
-    if shown.unsigned > 0 {
+    if shown.unsigned != [0; 3] {
         out.push(unsigned(shown.unsigned));
     }
     if shown.erased > 0 {
@@ -69,7 +84,7 @@ pub(crate) fn list(shown: &Shown) -> Vec<NotProven> {
         "have its operator run `minutebook projections check`, which compares them with the log",
     ));
     out.push(item(
-        "verifier",
+        VERIFIER,
         "this program may not be the published one",
         "compare the SHA-256 of its file with the release's, and run `minutebook-verify \
          --selftest`",
@@ -85,25 +100,25 @@ fn item(name: &'static str, text: impl Into<String>, remedy: &'static str) -> No
     }
 }
 
-fn cut_tail(known: Option<u64>) -> NotProven {
+fn cut_tail(known: Option<u64>, keep: &'static str) -> NotProven {
     let text = match known {
         None => "records may have been cut off the end".to_owned(),
         Some(size) => format!("records after the anchored size {size} may have been cut off"),
     };
-    item("cut_tail", text, KEEP)
+    item("cut_tail", text, keep)
 }
 
-fn rollback(known: Option<u64>) -> NotProven {
+fn rollback(known: Option<u64>, keep: &'static str) -> NotProven {
     let text = match known {
         None => "an older state of the log may have been put back".to_owned(),
         Some(size) => format!(
             "an older state of the log may have been put back, though none older than size {size}"
         ),
     };
-    item("rollback", text, KEEP)
+    item("rollback", text, keep)
 }
 
-fn rewrite(known: Option<u64>) -> NotProven {
+fn rewrite(known: Option<u64>, keep: &'static str) -> NotProven {
     let text = match known {
         None => "whoever holds the log's key may have rewritten it, from any record on".to_owned(),
         Some(size) => format!(
@@ -111,7 +126,7 @@ fn rewrite(known: Option<u64>) -> NotProven {
              {size}"
         ),
     };
-    item("rewrite", text, KEEP)
+    item("rewrite", text, keep)
 }
 
 fn fork(known: Option<u64>) -> NotProven {
@@ -154,13 +169,31 @@ fn omission(room: bool) -> NotProven {
     item("omission", text, keep)
 }
 
-fn unsigned(messages: u64) -> NotProven {
-    let carry = counted(messages, "message carries", "messages carry");
+fn unsigned(acts: [u64; 3]) -> NotProven {
+    let what = listed(&acts_of(acts));
+    let carry = if acts.iter().sum::<u64>() == 1 {
+        "carries"
+    } else {
+        "carry"
+    };
     item(
         "unsigned_authorship",
-        format!("{carry} no agent's signature: who wrote them is the server's word"),
+        format!("{what} {carry} no agent's signature: whose they are is the server's word"),
         "have agents sign what matters",
     )
+}
+
+/// What agents do, in numbers: messages, entries of threads, handshakes.
+pub(crate) fn acts_of([messages, entries, handshakes]: [u64; 3]) -> Vec<String> {
+    [
+        (messages, "message", "messages"),
+        (entries, "thread entry", "thread entries"),
+        (handshakes, "handshake", "handshakes"),
+    ]
+    .into_iter()
+    .filter(|(count, ..)| *count > 0)
+    .map(|(count, one, many)| counted(count, one, many))
+    .collect()
 }
 
 fn erasure(bodies: u64) -> NotProven {
@@ -212,7 +245,7 @@ mod tests {
         let all = Shown {
             room: true,
             size: 9,
-            unsigned: 1,
+            unsigned: [1; 3],
             erased: 1,
             unknown: true,
             ..Shown::default()

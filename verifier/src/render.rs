@@ -112,15 +112,16 @@ fn checked(counts: &Counts, fact: &mut impl FnMut(&str, &str)) {
         let parts = parts.iter().map(|(n, one, many)| counted(*n, one, many));
         parts.collect::<Vec<_>>().join(", ")
     };
-    let said = list(&[
-        (counts.messages, "message", "messages"),
-        (counts.agents, "agent", "agents"),
-        (
-            counts.agent_signatures,
-            "agent signature",
-            "agent signatures",
-        ),
-    ]);
+    let mut said = vec![(counts.messages, "message", "messages")];
+    let ledger = [
+        (counts.revisions, "thread entry", "thread entries"),
+        (counts.handshakes, "handshake", "handshakes"),
+    ];
+    said.extend(ledger.into_iter().filter(|(count, ..)| *count > 0));
+    said.push((counts.agents, "agent", "agents"));
+    let signatures = counts.signed().iter().sum();
+    said.push((signatures, "agent signature", "agent signatures"));
+    let said = list(&said);
     let around = list(&[
         (counts.rooms, "room", "rooms"),
         (counts.checkpoints, "checkpoint", "checkpoints"),
@@ -148,6 +149,15 @@ fn checked(counts: &Counts, fact: &mut impl FnMut(&str, &str)) {
         "together",
         &format!("{total}, {around}: the verdict is on both"),
     );
+}
+
+/// Several things as words.
+pub(crate) fn listed(things: &[String]) -> String {
+    match things {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// A number and its noun.

@@ -129,7 +129,7 @@ pub struct Counts {
     pub messages: u64,
     /// Distinct agents that spoke.
     pub agents: u64,
-    /// Agents' signatures that hold.
+    /// Messages with an agent's signature that holds.
     pub agent_signatures: u64,
     /// Messages without an agent's signature.
     pub messages_unsigned: u64,
@@ -156,6 +156,30 @@ pub struct Counts {
     pub surface_roomcomm_v1: u64,
     /// Agents' signatures that hold over bound bytes (`minutebook-v2`), of all acts.
     pub surface_minutebook_v2: u64,
+    /// Agents' entries of ledgers without their signature.
+    pub revisions_unsigned: u64,
+    /// Handshakes without the agent's signature.
+    pub handshakes_unsigned: u64,
+}
+
+impl Counts {
+    /// Messages, entries of ledgers and handshakes with an agent's signature that holds.
+    pub(crate) fn signed(&self) -> [u64; 3] {
+        [
+            self.agent_signatures,
+            self.revisions_signed,
+            self.handshakes_signed,
+        ]
+    }
+
+    /// The same without one.
+    pub(crate) fn unsigned(&self) -> [u64; 3] {
+        [
+            self.messages_unsigned,
+            self.revisions_unsigned,
+            self.handshakes_unsigned,
+        ]
+    }
 }
 
 /// Findings of who sees more than a bundle.
@@ -198,8 +222,17 @@ impl Report {
 
     /// Says how far what readers are shown was compared with the log, and what to do about it.
     pub fn set_projections(&mut self, text: &'static str, remedy: &'static str) {
+        self.say(not_proven::PROJECTIONS, text, remedy);
+    }
+
+    /// Says who verified, where it was not the program of that name, and what to do about it.
+    pub fn set_verifier(&mut self, text: &'static str, remedy: &'static str) {
+        self.say(not_proven::VERIFIER, text, remedy);
+    }
+
+    fn say(&mut self, name: &str, text: &str, remedy: &'static str) {
         for item in &mut self.not_proven {
-            if item.name == not_proven::PROJECTIONS {
+            if item.name == name {
                 text.clone_into(&mut item.text);
                 item.remedy = Some(remedy);
             }

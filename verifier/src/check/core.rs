@@ -206,18 +206,21 @@ impl Core {
 
     fn count(&mut self, record: &Prepared) {
         let counts = &mut self.counts;
-        let signed = match record.kind {
+        let (signed, unsigned) = match record.kind {
             Some(EventKind::MessagePosted) => {
                 counts.messages += 1;
-                &mut counts.agent_signatures
+                (&mut counts.agent_signatures, &mut counts.messages_unsigned)
             }
             Some(EventKind::ClaimOpened | EventKind::ClaimRevised) => {
                 counts.revisions += 1;
-                &mut counts.revisions_signed
+                (&mut counts.revisions_signed, &mut counts.revisions_unsigned)
             }
             Some(EventKind::HandshakeMade) => {
                 counts.handshakes += 1;
-                &mut counts.handshakes_signed
+                (
+                    &mut counts.handshakes_signed,
+                    &mut counts.handshakes_unsigned,
+                )
             }
             Some(_) | None => return,
         };
@@ -236,7 +239,8 @@ impl Core {
                     counts.surface_roomcomm_v1 += 1;
                 }
             }
-            None if record.kind == Some(EventKind::MessagePosted) => counts.messages_unsigned += 1,
+            // The arbiter's entries are the server's word in any case.
+            None if event.agent().is_some() => *unsigned += 1,
             Some(_) | None => {}
         }
     }

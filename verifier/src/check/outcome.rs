@@ -7,7 +7,7 @@ use crate::{
     finding::{Code, Finding},
     not_proven::{self, Shown},
     policy::Policy,
-    render::counted,
+    render::{counted, listed},
     report::{AnchorResult, Point, Report, Tool, Verdict, WitnessResult},
     saved::Saved,
     signed::Signed,
@@ -105,7 +105,7 @@ impl Finished {
             size,
             anchored: self.anchored,
             witnessed: self.witnessed,
-            unsigned: self.core.counts.messages_unsigned,
+            unsigned: self.core.counts.unsigned(),
             erased: self.core.counts.bodies_erased,
             unknown: self.core.unknown,
         };
@@ -175,10 +175,16 @@ impl Finished {
                 counted(counts.events_before, "record", "records")
             ));
         }
-        if counts.agent_signatures > 0 {
+        let signed = counts.signed();
+        if signed != [0; 3] {
+            let were = if signed.iter().sum::<u64>() == 1 {
+                "was"
+            } else {
+                "were"
+            };
             out.push(format!(
-                "{} signed by the holders of the agents' own keys",
-                counted(counts.agent_signatures, "message was", "messages were")
+                "{} {were} signed by the holders of the agents' own keys",
+                listed(&not_proven::acts_of(signed))
             ));
         }
         if let Some(size) = self.anchored {

@@ -10,7 +10,9 @@ use minutebook_domain::{
     },
     text::{ClaimValue, Subject},
 };
-use minutebook_verifier::{Code, Options, Policy, Report, Verdict, render::render, verify};
+use minutebook_verifier::{
+    Code, Options, OutsideReceipt, Policy, Report, Verdict, render::render, verify,
+};
 
 use crate::support::{Log, agent};
 
@@ -80,6 +82,50 @@ fn is_refuted(log: &Log, room: RoomId, seq: u64, rule: &str) {
         assert_eq!((finding.name, finding.seq), (Code::Unlawful, Some(seq)));
         assert_eq!(finding.rule, Some(rule));
     }
+}
+
+#[test]
+fn what_agents_did_unsigned_is_named_whatever_it_was() {
+    let mut log = Log::open(1);
+    let room = log.open_room("prices");
+    propose(&mut log, room, "ann");
+    for name in ["bob", "cid"] {
+        confirm(&mut log, room, name);
+        shake(&mut log, room, name);
+    }
+    let report = check(&log.room_bundle(room), &log);
+    let named = |item: &&minutebook_verifier::NotProven| item.name == "unsigned_authorship";
+    let text = &report.not_proven.iter().find(named).unwrap().text;
+    let wanted = "3 thread entries and 2 handshakes carry no agent's signature: whose they are \
+                  is the server's word";
+    assert_eq!(text, wanted);
+    let shown = render(&report);
+    assert!(
+        shown.contains("0 messages, 3 thread entries, 2 handshakes, 3 agents,"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_advice_about_a_room_keeps_it_clean_when_the_log_has_grown() {
+    let mut log = Log::open(1);
+    let room = log.open_room("prices");
+    let seq = propose(&mut log, room, "ann");
+    let kept = log.receipt(seq);
+    let before = check(&log.room_bundle(room), &log);
+    for item in &before.not_proven {
+        let remedy = item.remedy.unwrap_or_default();
+        assert!(!remedy.contains("--anchor"), "no room has it: {remedy}");
+    }
+    confirm(&mut log, room, "bob");
+    let options = Options {
+        receipts: vec![OutsideReceipt::parse("kept", kept.as_bytes()).unwrap()],
+        ..Options::default()
+    };
+    let policy = Policy::of_key(&log.vkey()).unwrap();
+    let bundle = log.room_bundle(room);
+    let after = verify(&*bundle, &policy, options).unwrap().report;
+    assert_eq!(after.verdict, Verdict::Clean, "{}", render(&after));
 }
 
 #[test]

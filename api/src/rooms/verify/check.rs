@@ -35,6 +35,10 @@ const NOT_FOLDED: &str = "what the server shows in its views was not compared wi
 /// What helps against what a server may show.
 const READ_AGAIN: &str = "read the room from its bundle instead of from the server";
 
+const OWN_JUDGE: &str = "this is the server's verdict on its own log";
+const VERIFY_YOURSELF: &str = "verify the room's bundle with a program of your own: \
+                               `minutebook-verify BUNDLE --key VKEY`";
+
 /// Projections of a room.
 const KINDS: [Kind; 3] = [Kind::Rooms, Kind::History, Kind::Threads];
 
@@ -75,6 +79,7 @@ pub(super) fn check(app: &App, id: RoomId) -> Result<Checked, ApiError> {
     let mut audit = Audit(Ok(RoomAudit::new(id, live)));
     let mut bundle = Bundle::new(app, Arc::clone(&log), id)?;
     let mut report = verify(app, id, &mut bundle, &mut audit)?;
+    report.set_verifier(OWN_JUDGE, VERIFY_YOURSELF);
     if let Some(damage) = bundle.damage {
         report.add([Finding::log_unreadable(damage)], 0);
     }
