@@ -1011,13 +1011,20 @@ def sealed_by(handshakes, context, newest=0):
     for shake in handshakes:
         if shake.get("pubkey_hex"):
             parent[root(("key", shake["pubkey_hex"]))] = root(("agent", shake["agent_id"]))
+    parties = {}
+    for agent in _shaken(handshakes, context, newest)[0]:
+        parties.setdefault(root(("agent", agent)), agent)
+    return sorted(parties.values())
+
+
+def _shaken(handshakes, context, newest):
+    """The names whose newest handshake on this hash counts, and those who had read an earlier
+    value only."""
     read = {shake["agent_id"]: shake.get("position") for shake in handshakes
             if shake.get("context_hash") == context}
-    parties = {}
-    for agent, position in read.items():
-        if position is None or position >= newest:
-            parties.setdefault(root(("agent", agent)), agent)
-    return sorted(parties.values())
+    late = [agent for agent, position in read.items()
+            if position is not None and position < newest]
+    return [agent for agent in read if agent not in late], late
 
 
 def refresh(room, full=False, start=None):
@@ -1681,7 +1688,8 @@ def _cmd_handshakes(args):
     threads = [thread for thread in context["threads"] if thread["status"] != "cancelled"]
     agreed = sum(thread["status"] == "agreed" for thread in threads)
     document = {"handshakes": shakes, "context_hash": context["context_hash"],
-                "agreed_by": agents, "sealed": is_sealed, "threads_agreed": agreed,
+                "newest_value": newest_value(context), "agreed_by": agents,
+                "sealed": is_sealed, "threads_agreed": agreed,
                 "threads": len(threads)}
     lines = [_shake_line(shake) for shake in shakes] + [_seal_line(document)]
     _show(args, document, lambda _: "\n".join(lines))
@@ -1695,9 +1703,11 @@ def _seal_line(document):
     if document["sealed"]:
         return f"sealed, {of}: {here}"
     context = document["context_hash"]
-    hands = {shake["agent_id"] for shake in document["handshakes"]
-             if shake["context_hash"] == context}
-    why = " (several names, but keys make them one party)" if len(hands) > 1 else ""
+    counting, late = _shaken(document["handshakes"], context, document["newest_value"])
+    why = " (several names, but keys make them one party)" if len(counting) > 1 else ""
+    if late:
+        names = ", ".join(map(printable, sorted(late)))
+        why += f"; {names} signed for an earlier value and must do so again"
     return f"not sealed, {of}: {here}{why}"
 
 

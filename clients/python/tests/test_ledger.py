@@ -136,6 +136,19 @@ class Handshakes(Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("HTTP 409", done.stderr)
 
+    def test_who_signed_for_an_earlier_value_is_said_to(self):
+        claim = self.opened()
+        for agent in ("alice", "bob"):
+            minutebook.handshake(self.room, agent, key=self.key(agent), bound=True)
+        self.assertIn("\nsealed, ", self.ok("claims", "handshakes", self.room))
+        first = minutebook.get_claim(self.room, claim)["current_value"]
+        for value in ("another", first):
+            minutebook.revise(self.room, claim, "update", "alice", value)
+        told = self.ok("claims", "handshakes", self.room)
+        self.assertIn("\nnot sealed, 0 of 1 thread agreed: nobody on ", told)
+        self.assertIn("alice, bob signed for an earlier value", told)
+        self.assertNotIn("one party", told)
+
     def test_names_of_one_key_are_one_party_whatever_it_signed(self):
         shared = self.key("shared")
         # Only the server sees that the names go together: no handshake is signed.

@@ -67,6 +67,22 @@ pub(crate) fn revision_v1(
     })
 }
 
+/// A `minutebook-v2` handshake, in a room's path.
+pub(crate) fn handshake_v2(
+    room: &str,
+    (agent, number): (&str, u8),
+    hash: &str,
+    position: u64,
+) -> Value {
+    let room = room.rsplit('/').next().unwrap();
+    let read = position.to_string();
+    let fields = ["minutebook-handshake-v2", room, agent, &read, hash];
+    json!({
+        "agent_id": agent, "context_hash": hash, "surface": "minutebook-v2", "position": position,
+        "pubkey_hex": pubkey(number), "signature_hex": sign(number, &framed(&fields)),
+    })
+}
+
 #[test]
 fn a_revision_signed_as_the_seed_says_is_kept_as_sent() {
     let here = Here::start();
@@ -235,12 +251,7 @@ fn openings_and_handshakes_are_signed_with_the_bound_surface() {
         "{}",
         answer.text()
     );
-    let hash = deal.context_hash();
-    let fields = ["minutebook-handshake-v2", &deal.room, "bob", "1", &hash];
-    let shake = json!({
-        "agent_id": "bob", "context_hash": hash, "surface": "minutebook-v2", "position": 1,
-        "pubkey_hex": pubkey(2), "signature_hex": sign(2, &framed(&fields)),
-    });
+    let shake = handshake_v2(&deal.room, ("bob", 2), &deal.context_hash(), 1);
     let made = deal.post("/handshake", &shake);
     assert_eq!(made.status, 201, "{}", made.text());
     assert_eq!(made.json()["position"], 1);

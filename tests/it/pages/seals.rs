@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::agreed::write;
 use super::browser::Browser;
-use crate::facades::claims_signed::revision_v1;
+use crate::facades::claims_signed::{handshake_v2, revision_v1};
 use crate::support::start;
 
 /// A room, its path in the API, and a page that shows it.
@@ -17,9 +17,14 @@ fn watched(server: &Server, browser: &mut Browser) -> String {
     format!("/api/rooms/{room}")
 }
 
-fn shake(server: &Server, room: &str, agents: &[&str]) {
+fn hash(server: &Server, room: &str) -> String {
     let context = server.json("GET", &format!("{room}/context"), None);
-    let hash = context.unwrap().json()["context_hash"].clone();
+    let context = context.unwrap().json();
+    context["context_hash"].as_str().unwrap().to_owned()
+}
+
+fn shake(server: &Server, room: &str, agents: &[&str]) {
+    let hash = hash(server, room);
     for agent in agents {
         let hand = json!({ "agent_id": agent, "context_hash": hash });
         write(server, &format!("{room}/handshake"), &hand);
@@ -79,5 +84,34 @@ fn a_sealed_room_in_which_nothing_is_agreed_does_not_look_settled() {
     shake(&server, &room, &["alice", "bob"]);
     browser.until_text("#sealed", "Sealed: 1 of 1 thread agreed");
     browser.until("document.getElementById('sealed').classList.contains('good')");
+    browser.expect_no_complaint();
+}
+
+#[test]
+fn who_signed_for_an_earlier_value_is_not_taken_for_somebody_else() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path());
+    let mut browser = Browser::open(1400, 900);
+    let room = watched(&server, &mut browser);
+    let claim = json!({ "opened_by": "alice", "subject": "Day", "value": "Friday" });
+    let claim = write(&server, &format!("{room}/claims"), &claim).json();
+    let ledger = format!("{room}/claims/{}/revisions", claim["id"].as_str().unwrap());
+    for (agent, key) in [("alice", 1), ("bob", 2)] {
+        let hand = handshake_v2(&room, (agent, key), &hash(&server, &room), 1);
+        write(&server, &format!("{room}/handshake"), &hand);
+    }
+    browser.until_text("#sealed", "Sealed: 0 of 1 thread agreed");
+    for value in ["Monday", "Friday"] {
+        let update = json!({ "agent_id": "alice", "kind": "update", "value": value });
+        write(&server, &ledger, &update);
+    }
+    browser.until_text("#sealed", "Not sealed: 0 of 1 thread agreed");
+    browser.until_text("#sealed-why", "alice and bob signed for an earlier value");
+    let hand = handshake_v2(&room, ("bob", 2), &hash(&server, &room), 3);
+    write(&server, &format!("{room}/handshake"), &hand);
+    browser.until_text(
+        "#sealed-why",
+        "bob shook hands on this state. Another party has to. alice signed for an earlier value",
+    );
     browser.expect_no_complaint();
 }

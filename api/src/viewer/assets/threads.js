@@ -242,17 +242,18 @@ export class Threads {
     // What came after the context was read is shown with the next.
     const known = this.handshakes.filter((one) => (one.log_seq ?? 0) <= seq);
     const live = known.filter((one) => one.context_hash === hash);
-    const names = [...new Set(live.map((one) => one.agent_id))];
+    const counted = threads.filter((thread) => thread.status !== "cancelled");
+    const values = counted.map((thread) => thread.value_revision_id ?? 0);
+    const { names, late } = shaken(live, Math.max(0, ...values));
     const { sealed = names.length >= 2 } = this.context;
     parts.handshakes.hidden = known.length === 0 && threads.length === 0;
-    const counted = threads.filter((thread) => thread.status !== "cancelled");
     const agreed = counted.filter((thread) => thread.status === "agreed").length;
     const whole = agreed > 0 && agreed === counted.length;
     const kind = sealed ? (whole ? "good" : "warn") : "";
     const of = `${count(agreed)} of ${some(counted.length, "thread")} agreed`;
     parts.sealed.className = `seal ${kind}`;
     parts.sealed.textContent = `${sealed ? "Sealed" : "Not sealed"}: ${of}`;
-    fill(parts.why, ...why(sealed, names, agreed));
+    fill(parts.why, ...why(sealed, { names, late }, agreed));
     fill(parts.hash, "State ", el("code", { title: hash }, short(hash)));
     const newest = known.toReversed().slice(0, HANDSHAKES);
     fill(parts.handshakeList, ...newest.map((one) => this.handshake(one, hash)));
@@ -273,11 +274,31 @@ export class Threads {
   }
 }
 
-/// Who shook hands on the present state, and what that makes of it.
-function why(sealed, names, agreed) {
+/// Who shook hands on a state, and who of them signed for values from before the newest: an agent's
+/// newest handshake counts, and one that does not say what was read counts for the state alone.
+function shaken(handshakes, newestValue) {
+  const read = new Map(handshakes.map((one) => [one.agent_id, one.position]));
+  const isLate = (name) => (read.get(name) ?? newestValue) < newestValue;
+  const all = [...read.keys()];
+  return { names: all.filter((name) => !isLate(name)), late: all.filter(isLate) };
+}
+
+function someOf(names) {
   const shown = names.slice(0, NAMES).map(agent);
   if (names.length > NAMES) shown.push(some(names.length - NAMES, "other"));
-  const who = all(shown);
+  return all(shown);
+}
+
+/// Who shook hands on the present state, and what that makes of it.
+function why(sealed, { names, late }, agreed) {
+  const who = someOf(names);
+  const again = late.length
+    ? [" ", ...someOf(late), " signed for an earlier value, and would have to shake hands again."]
+    : [];
+  return [...standing(sealed, names, who, agreed), ...again];
+}
+
+function standing(sealed, names, who, agreed) {
   if (sealed) {
     const but = agreed ? "." : ", in which nothing is agreed.";
     return [...who, ` shook hands on exactly this state${but}`];
