@@ -66,6 +66,10 @@ pub const ROOM_SIGNERS_MAX: usize = 4_096;
 /// Confirmations a thread remembers; `room/claims/threads.rs` says what happens beyond.
 pub const THREAD_CONFIRMATIONS_MAX: usize = 256;
 
+/// Objections, and again notes of the arbiter's, a thread keeps open;
+/// `room/claims/unresolved.rs` says what happens beyond.
+pub const THREAD_UNRESOLVED_MAX: usize = 64;
+
 /// Longest name of a shared skill, in Unicode code points (seed 003).
 pub const SKILL_NAME_CHARS_MAX: usize = 100;
 /// Longest version of a shared skill, in Unicode code points (seed 003).

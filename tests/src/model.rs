@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -65,6 +65,7 @@ struct Shared {
     script: Mutex<Script>,
     changed: Condvar,
     stopped: AtomicBool,
+    connections: AtomicUsize,
 }
 
 /// A running one.
@@ -87,6 +88,7 @@ impl Model {
                     return;
                 }
                 let shared = Arc::clone(&accepting);
+                shared.connections.fetch_add(1, Ordering::Relaxed);
                 if let Ok(stream) = stream {
                     thread::spawn(move || serve(&shared, stream).ok());
                 }
@@ -124,6 +126,11 @@ impl Model {
     /// What it was asked so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.script().asked.clone()
+    }
+
+    /// How many connections there were.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
     }
 
     /// Waits until it was asked so often.

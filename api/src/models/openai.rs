@@ -87,6 +87,9 @@ impl OpenAi {
             .no_proxy()
             .connect_timeout(CONNECT_WITHIN)
             .timeout(endpoint.timeout)
+            // A call takes seconds, a connection none; one that was kept may just be closing, and
+            // whether the call was begun on it nobody knows.
+            .pool_max_idle_per_host(0)
             .user_agent("minutebook")
             .build()?;
         let key = endpoint.key.as_deref().map(Key::new);

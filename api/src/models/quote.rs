@@ -21,6 +21,9 @@ impl Said {
 
     /// The words of the message that are quoted so; none if it does not have them.
     pub(super) fn quote(&self, quoted: &str) -> Option<Quote> {
+        if self.0.contains(turns) {
+            return None;
+        }
         let quoted = plain(quoted);
         let bare = quoted.trim_matches(is_around);
         let mut spellings = [quoted.as_str(), bare].into_iter();
@@ -58,17 +61,16 @@ fn is_around(c: char) -> bool {
     is_quotation_mark || matches!(c, '.' | '…' | '[' | ']') || c.is_whitespace()
 }
 
+/// How many marks may stand between a word and the blanks around it.
+const MARKS_MAX: usize = 16;
+
 /// Whether words of a message begin in the middle of one of its words or numbers.
 fn cuts_begin(before: &str, words: &str) -> bool {
     let Some(first) = words.chars().next() else {
         return false;
     };
-    let mut before = before.chars().rev();
-    match before.next() {
-        Some('.' | ',') => first.is_numeric() && before.next().is_some_and(char::is_numeric),
-        Some(last) => is_of_a_word(last) && is_of_a_word(first),
-        None => false,
-    }
+    let is_fraction = first.is_numeric() && before.ends_with(['.', ',', ':']);
+    is_fraction || is_group(before, words) || !is_free(first, before.chars().rev())
 }
 
 /// The same of their end.
@@ -76,24 +78,82 @@ fn cuts_end(words: &str, after: &str) -> bool {
     let Some(last) = words.chars().next_back() else {
         return false;
     };
-    let mut after = after.chars();
-    match after.next() {
-        Some('.' | ',') => last.is_numeric() && after.next().is_some_and(char::is_numeric),
-        Some('\'' | '’') => last.is_alphabetic() && after.next().is_some_and(char::is_alphabetic),
-        Some(first) => is_of_a_word(last) && is_of_a_word(first),
-        None => false,
-    }
+    is_group(words, after) || !is_free(last, after.chars())
 }
 
-/// Whether this is of a script that puts blanks between words. From Thai on, but for a few, the
-/// scripts of Asia do not.
-fn is_of_a_word(c: char) -> bool {
-    let has_no_blanks = matches!(
+/// Whether nothing but marks stands between a word's end and the next blank, outwards. What is no
+/// letter, digit or such a mark (a hyphen, a sign, a joiner, half an emoji) makes another word of
+/// it.
+fn is_free(end: char, outside: impl Iterator<Item = char>) -> bool {
+    if has_no_blanks(end) {
+        return true;
+    }
+    for c in outside.take(MARKS_MAX) {
+        if c == ' ' || has_no_blanks(c) {
+            return true;
+        }
+        if !is_mark(c) {
+            return false;
+        }
+    }
+    true
+}
+
+/// What stands beside a word and is no part of it.
+fn is_mark(c: char) -> bool {
+    is_around(c)
+        || matches!(
+            c,
+            ',' | ';'
+                | ':'
+                | '!'
+                | '?'
+                | '('
+                | ')'
+                | '{'
+                | '}'
+                | '*'
+                | '_'
+                | '~'
+                | '¡'
+                | '¿'
+                | '،'
+                | '؛'
+                | '؟'
+                | '。'
+                | '、'
+                | '，'
+                | '！'
+                | '？'
+                | '：'
+                | '；'
+                | '（'
+                | '）'
+        )
+}
+
+/// Whether two pieces are a number in groups of three: `1 000`.
+fn is_group(left: &str, right: &str) -> bool {
+    let is_blank = left.ends_with(' ') || right.starts_with(' ');
+    let digits = right.trim_start().bytes().take_while(u8::is_ascii_digit);
+    let left = left.trim_end();
+    is_blank && left.ends_with(|c: char| c.is_ascii_digit()) && digits.count() == 3
+}
+
+/// Whether this is of a script that does not put blanks between words: from Thai on those of Asia,
+/// but for a few.
+fn has_no_blanks(c: char) -> bool {
+    matches!(
         c,
-        '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{d7ff}'
-            | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}'
-    );
-    c.is_alphanumeric() && !has_no_blanks
+        '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{2fff}'
+            | '\u{3021}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+/// Whether a text turns the direction of others around: then what is read is not what is stored.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// As many whole words as a quote takes.
@@ -123,7 +183,7 @@ mod tests {
         for (quoted, words) in [
             ("le 20 mai", "le 20 mai"),
             ("le  20\nmai, au plus", "le 20 mai, au plus"),
-            ("accord", "accord"),
+            ("D'accord", "D'accord"),
             (text, "Livraison le 20 mai, au plus tard. D'accord ?"),
         ] {
             assert_eq!(quote(text, quoted).as_deref(), Some(words), "{quoted}");
@@ -177,6 +237,32 @@ mod tests {
             ("Price: $8.50", "$8"),
             ("Price: 1,800", "800"),
             ("нельзя", "льзя"),
+            ("I dis\u{200b}agree", "agree"),
+            ("un\u{ad}limited", "limited"),
+            ("can\u{200b}’t", "can"),
+            ("n\u{338}o", "n"),
+            ("x\u{302}", "x"),
+            ("won`t", "won"),
+            ("don\u{ff07}t", "don"),
+            ("don't", "t"),
+            ("do_not_agree", "agree"),
+            ("non-refundable", "refundable"),
+            ("-8", "8"),
+            ("8-10", "8"),
+            ("8%", "8"),
+            ("$8", "8"),
+            ("1/2", "1"),
+            ("10:30", "10"),
+            ("10:30", "30"),
+            ("0.5", "5"),
+            (".5", "5"),
+            ("1 000 000", "000"),
+            ("1 000 000", "1"),
+            ("\u{1f468}\u{200d}\u{1f469}", "\u{1f468}"),
+            ("\u{1f44d}\u{1f3fd}", "\u{1f44d}"),
+            ("\u{2764}\u{fe0f}", "\u{2764}"),
+            ("\u{202e}08$", "08$"),
+            ("\u{202e}08$", "\u{202e}08$"),
         ] {
             assert_eq!(quote(text, quoted), None, "{quoted} of {text}");
         }
@@ -185,7 +271,16 @@ mod tests {
             quote("I disagree. Or agree?", "agree").as_deref(),
             Some("agree")
         );
-        assert_eq!(quote("Price: $8.", "$8").as_deref(), Some("$8"));
+        for (text, quoted) in [
+            ("Price: $8.", "$8"),
+            ("we *agree*, (really)", "agree"),
+            ("we *agree*, (really)", "really"),
+            ("May 20 2026", "May 20"),
+            ("12 boxes", "12"),
+            ("¿Vale? ¡Sí!", "Vale"),
+        ] {
+            assert_eq!(quote(text, quoted).as_deref(), Some(quoted));
+        }
         assert_eq!(quote("价格为8元每件", "8元").as_deref(), Some("8元"));
         assert_eq!(quote("ราคาแปดบาท", "แปดบาท").as_deref(), Some("แปดบาท"));
     }

@@ -173,6 +173,19 @@ fn a_message_that_breaks_the_models_server_is_given_up_in_the_end() {
     );
 }
 
+/// A server may close a connection that it has kept for a while, just as the next call begins.
+#[test]
+fn no_call_depends_on_a_connection_that_the_models_server_kept() {
+    let model = Model::start().unwrap();
+    let here = Here::with(by(&[(&model, "model-1")]));
+    let room = here.room();
+    for calls in 1..=3 {
+        here.post(&room, "alice", "one");
+        assert_eq!(refresh(&here, &room, "")["error"], Value::Null);
+        assert_eq!((model.asked().len(), model.connections()), (calls, calls));
+    }
+}
+
 #[test]
 fn the_key_goes_to_no_other_place() {
     let (model, thief) = (Model::start().unwrap(), Model::start().unwrap());

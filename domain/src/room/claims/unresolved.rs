@@ -7,9 +7,12 @@
 //! * Whoever contradicts while a thread is disputed objects too, under the same discrepancy.
 //! * A principal has one objection to a thread, to the value that was agreed last.
 //! * What the arbiter noted ends when the thread becomes agreed or cancelled.
+//! * [`THREAD_UNRESOLVED_MAX`] objections are open at a time, and as many notes: names are free,
+//!   and each revision looks at all of them. An objection beyond stands on the ledger and is not
+//!   listed; the thread shows enough by then. A note beyond stays listed.
 
 use super::{ClaimRevised, Moved, Principals, RevisionKind, Status, Thread};
-use crate::text::AgentName;
+use crate::{limits::THREAD_UNRESOLVED_MAX, text::AgentName};
 
 /// Unresolved discrepancies, the oldest first.
 #[derive(
@@ -39,8 +42,16 @@ impl Unresolved {
 
     /// Adds what the arbiter noted.
     pub fn note(&mut self, number: u64) {
-        let objections = Vec::new();
-        self.0.push(Open { number, objections });
+        let notes = self.0.iter().filter(|open| open.objections.is_empty());
+        if notes.count() < THREAD_UNRESOLVED_MAX {
+            let objections = Vec::new();
+            self.0.push(Open { number, objections });
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let objections = self.0.iter().map(|open| open.objections.len());
+        objections.sum::<usize>() >= THREAD_UNRESOLVED_MAX
     }
 
     /// Folds in a revision of the thread, as it is after it, and says which discrepancies that
@@ -61,8 +72,12 @@ impl Unresolved {
             let objection = Objection { by, to };
             if moved.disputes() {
                 resolved.extend(self.withdraw(&objection, principals));
-                let objections = vec![objection];
-                self.0.push(Open { number, objections });
+                if self.is_full() {
+                    resolved.push(number);
+                } else {
+                    let objections = vec![objection];
+                    self.0.push(Open { number, objections });
+                }
             } else {
                 self.join(objection, principals);
             }
@@ -111,6 +126,9 @@ impl Unresolved {
         let mut theirs = objections.filter(|known| principals.of(&known.by) == who);
         if let Some(known) = theirs.next() {
             known.to.clone_from(&objection.to);
+            return;
+        }
+        if self.is_full() {
             return;
         }
         let mut newest_first = self.0.iter_mut().rev();

@@ -191,3 +191,32 @@ fn what_the_arbiter_noted_ends_when_the_thread_becomes_agreed_or_cancelled() {
     assert!(noted().does("bob", Confirm, "$8").open().is_empty());
     assert!(noted().does("alice", Retract, "$8").open().is_empty());
 }
+
+#[test]
+fn objections_and_notes_of_a_thread_are_bounded() {
+    let most = THREAD_UNRESOLVED_MAX;
+    let mut world = disputed();
+    for n in 0..2 * most {
+        world = world.does("bob", Confirm, "$8");
+        world = world.does(&format!("agent {n}"), Contradict, "$8");
+        world = world.does(&format!("other {n}"), Contradict, "$8");
+    }
+    let open = world.open();
+    assert!(open.len() <= most && open.contains(&1), "{open:?}");
+    let objections = world.unresolved.0.iter().map(|open| open.objections.len());
+    assert_eq!(objections.sum::<usize>(), most);
+    // The first ones are not pushed out, and make room when they are given up.
+    assert!(world.open().contains(&1));
+    world = world.does("bob", Confirm, "$8").does("cid", Confirm, "$8");
+    world = world.does("late", Contradict, "$8");
+    assert_eq!(world.open().last(), Some(&world.made));
+    for number in 0..2 * most as u64 {
+        world.unresolved.note(1000 + number);
+    }
+    let notes = world
+        .unresolved
+        .0
+        .iter()
+        .filter(|open| open.objections.is_empty());
+    assert_eq!(notes.count(), most);
+}
