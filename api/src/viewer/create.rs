@@ -174,6 +174,19 @@ async fn open(app: Shared, parts: &mut Parts, filled: &Filled) -> Result<RoomId,
     app.rooms_limit
         .take(client, Instant::now())
         .map_err(too_many)?;
+    let opened = submit(Arc::clone(&app), actor, description, filled).await;
+    if opened.is_err() {
+        app.rooms_limit.give_back(client);
+    }
+    opened
+}
+
+async fn submit(
+    app: Shared,
+    actor: Actor,
+    description: Description,
+    filled: &Filled,
+) -> Result<RoomId, ApiError> {
     let id = RoomId::new(Uuid::new_v4());
     let opened = Opened {
         confirmations_needed: filled.confirmations_needed,
@@ -191,13 +204,13 @@ async fn open(app: Shared, parts: &mut Parts, filled: &Filled) -> Result<RoomId,
         idempotency: None,
         cause: None,
     };
-    submit(app, id, submission, filled.mode).await?;
+    submit_and_follow(app, id, submission, filled.mode).await?;
     Ok(id)
 }
 
 /// Opens the room, and has the arbiter follow a premium one: in a task of its own, since a browser
 /// that hangs up ends this one while the room is on its way.
-async fn submit(
+async fn submit_and_follow(
     app: Shared,
     id: RoomId,
     submission: Submission,

@@ -423,3 +423,17 @@ fn a_bundle_of_just_the_limit_is_taken() {
         uploaded.text()
     );
 }
+
+#[test]
+fn an_upload_for_which_there_was_no_place_counts_against_no_limit() {
+    let here = Here::with(|config| {
+        config.skills_per_hour = 1;
+        config.bounds.bodies_bytes_max = 64 << 10;
+    });
+    for _ in 0..3 {
+        let busy = upload(&here, &vec![0; 128 << 10]);
+        assert_eq!(busy.status, 503, "{}", busy.text());
+    }
+    id(&upload(&here, &skill("small")));
+    assert_eq!(upload(&here, &skill("another")).status, 429);
+}

@@ -80,9 +80,10 @@ async fn upload_skill(State(app): State<Shared>, request: Request) -> Reply {
     let client = write.app.client(&write.parts);
     let limit = &write.app.skills_limit;
     limit.take(client.addr, Instant::now()).map_err(too_many)?;
-    let form = form?;
-    let actor = write.caller.acting_as(&form.agent)?;
-    let published = publish(&write, form, actor).await;
+    let published = match form {
+        Ok(form) => judge_and_publish(&write, form).await,
+        Err(error) => Err(error),
+    };
     if published.as_ref().is_err_and(|e| e.code.is_retryable()) {
         // The server could not; a bundle that was refused was judged first, and counts.
         limit.give_back(client.addr);
@@ -92,7 +93,8 @@ async fn upload_skill(State(app): State<Shared>, request: Request) -> Reply {
 }
 
 /// Judges a bundle, keeps it and publishes it, or finds who published it before.
-async fn publish(write: &Write, form: Form, actor: Actor) -> Result<(SkillRow, bool), ApiError> {
+async fn judge_and_publish(write: &Write, form: Form) -> Result<(SkillRow, bool), ApiError> {
+    let actor = write.caller.acting_as(&form.agent)?;
     let author = form.author()?;
     form.check_size()?;
     // One bundle keeps a core busy for a moment; all of them must not keep all of them.
