@@ -1,7 +1,9 @@
 //! Whether a text can be English, by its letters.
 //!
-//! Which language is written in Latin letters is not told: that would take a library and be wrong
-//! about short texts.
+//! Invariants
+//! * A text without a letter of another script passes, whatever its language: telling languages
+//!   apart would take a library and be wrong about short texts.
+//! * Digits, marks and signs are of no script and never count.
 
 /// Letters that are Latin, and letters of no script (`µ`, `ª`, `ℓ`, `𝑥`).
 const LATIN: [std::ops::RangeInclusive<char>; 16] = [

@@ -3,105 +3,19 @@
 //! Invariants
 //! * A sentence that asks, or that hedges (`if`, `but`, `not`, `or` …), proposes nothing: half of
 //!   what it says is more than it says.
-//! * A subject comes from the table below, so that one matter has one name however it is put.
+//! * A subject comes from the table of labels, so that one matter has one name however it is put.
+//! * A value is understood to its last word, but behind a label, where it is what is written.
 
 use super::values::{self, is};
+use super::words::{
+    DELIVERS, DELIVERY, DISCOUNT, FILLERS, Fits, HEDGES, JOINS, LABELS, OPENINGS, PRICE, PROPOSES,
+    QUANTITY, STATES, TERMS,
+};
 
 /// Most matters of one message.
 pub(super) const MATTERS_MAX: usize = 8;
 /// Longest value, in code points.
 pub(super) const VALUE_CHARS_MAX: usize = 200;
-
-/// What kind of value a matter has.
-type Fits = fn(&[&str]) -> bool;
-
-/// How a matter is named in a message, its subject, and how its value looks. What begins with
-/// another's name comes before it.
-const LABELS: [(&[&str], &str, Fits); 17] = [
-    (&["price"], "Price", values::is_price),
-    (&["cost"], "Cost", values::is_price),
-    (&["budget"], "Budget", values::is_sum),
-    (&["quantity"], "Quantity", values::is_amount),
-    (&["amount"], "Amount", values::is_amount),
-    (&["deadline"], "Deadline", values::is_date),
-    (&["due", "date"], "Due date", values::is_date),
-    (&["delivery", "date"], "Delivery date", values::is_date),
-    (&["delivery"], DELIVERY, values::is_date),
-    (&["date"], "Date", values::is_date),
-    (&["payment", "terms"], TERMS, values::is_terms),
-    (&["payment"], TERMS, values::is_terms),
-    (&["paid"], TERMS, values::is_terms),
-    (&["warranty"], "Warranty", values::is_duration),
-    (&["discount"], DISCOUNT, values::is_percent),
-    (&["start", "date"], "Start date", values::is_date),
-    (&["owner"], "Owner", |_| false),
-];
-const DELIVERY: &str = "Delivery date";
-const TERMS: &str = "Payment terms";
-const PRICE: &str = "Price";
-const QUANTITY: &str = "Quantity";
-const DISCOUNT: &str = "Discount";
-
-/// How a proposal begins, besides with who makes it.
-const OPENINGS: [&[&str]; 10] = [
-    &["let's", "agree", "on"],
-    &["let", "us", "agree", "on"],
-    &["let's", "say"],
-    &["let's", "set"],
-    &["proposal"],
-    &["my", "proposal", "is"],
-    &["our", "proposal", "is"],
-    &["my", "offer", "is"],
-    &["our", "offer", "is"],
-    &["suggestion"],
-];
-const PROPOSES: [&str; 4] = ["propose", "suggest", "offer", "do"];
-const DELIVERS: [&str; 2] = ["deliver", "ship"];
-/// Words before a matter that say nothing of it.
-const FILLERS: [&str; 10] = [
-    "that", "to", "we", "set", "a", "an", "the", "our", "my", "of",
-];
-/// Words between a matter and its value.
-const JOINS: [&[&str]; 9] = [
-    &["will", "be"],
-    &["to", "be"],
-    &["is"],
-    &["are"],
-    &["="],
-    &["of"],
-    &["at"],
-    &["to"],
-    &["on"],
-];
-/// Of these, those that make a statement of it.
-const STATES: [&[&str]; 4] = [&["will", "be"], &["is"], &["are"], &["="]];
-/// Words after which a sentence no longer says what it seems to.
-const HEDGES: [&str; 24] = [
-    "if",
-    "unless",
-    "but",
-    "only",
-    "not",
-    "never",
-    "cannot",
-    "or",
-    "provided",
-    "assuming",
-    "except",
-    "depending",
-    "depends",
-    "maybe",
-    "perhaps",
-    "could",
-    "might",
-    "would",
-    "should",
-    "instead",
-    "rather",
-    "between",
-    "until",
-    "without",
-];
 
 /// A matter found in a message.
 #[derive(Debug)]
@@ -157,13 +71,13 @@ fn of_sentence(sentence: &str) -> Vec<Found> {
     if sentence.ends_with('?') {
         return Vec::new();
     }
-    if let Some(found) = labelled(sentence) {
-        return vec![found];
-    }
     let plain = sentence.replace('’', "'");
     let words: Vec<&str> = plain.split_whitespace().collect();
     if words.iter().any(|word| is_hedge(word)) {
         return Vec::new();
+    }
+    if let Some(found) = labelled(sentence) {
+        return vec![found];
     }
     if let Some(rest) = opened(&words) {
         if let Some(found) = labelled(&joined(rest)) {
@@ -293,15 +207,11 @@ fn phrase(words: &[&str]) -> Option<Vec<Found>> {
         .iter()
         .position(|word| !FILLERS.iter().any(|filler| is(word, filler)))?;
     let words = words.get(start..)?;
-    if let Some(found) = named_first(words, &JOINS).or_else(|| named_last(words)) {
+    if let Some(found) = named_first(words, Join::Any).or_else(|| named_last(words)) {
         return Some(vec![found]);
     }
     match words {
-        [verb, rest @ ..] if DELIVERS.iter().any(|known| is(verb, known)) => two(
-            rest,
-            (QUANTITY, values::is_quantity),
-            (DELIVERY, values::is_date),
-        ),
+        [verb, rest @ ..] if DELIVERS.iter().any(|known| is(verb, known)) => delivered(rest),
         [verb, rest @ ..] if is(verb, "pay") => {
             two(rest, (PRICE, values::is_price), (TERMS, values::is_terms))
         }
@@ -310,6 +220,23 @@ fn phrase(words: &[&str]) -> Option<Vec<Found>> {
             is_terms.then(|| vec![(TERMS, joined(words))])
         }),
     }
+}
+
+/// `500 units by March 3`, `500 units at $12 each by March 3`.
+fn delivered(words: &[&str]) -> Option<Vec<Found>> {
+    let day: (&'static str, Fits) = (DELIVERY, values::is_date);
+    let whole = two(words, (QUANTITY, values::is_quantity), day);
+    whole.or_else(|| {
+        (1..words.len()).find_map(|middle| {
+            let (things, when) = words.split_at_checked(middle)?;
+            let mut found = goods(things)?;
+            let when = two(when, day, day)?;
+            (when.len() == 1).then(|| {
+                found.extend(when);
+                found
+            })
+        })
+    })
 }
 
 /// `500 units at $12 each`, `500 units`, `$12 each`.
@@ -334,16 +261,28 @@ fn stated(words: &[&str]) -> Option<Found> {
         [one, rest @ ..] if ["the", "our", "my"].iter().any(|known| is(one, known)) => rest,
         words => words,
     };
-    named_first(words, &STATES)
+    named_first(words, Join::States)
+}
+
+/// What may stand between a matter and its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Join {
+    /// What makes a statement of it.
+    States,
+    /// Anything that joins, or nothing.
+    Any,
 }
 
 /// `delivery by March 3`, `a price of $8`, `set the deadline to Friday`.
-fn named_first(words: &[&str], joins: &[&[&str]]) -> Option<Found> {
-    let is_statement = joins.len() == STATES.len();
+fn named_first(words: &[&str], join: Join) -> Option<Found> {
+    let joins: &[&[&str]] = match join {
+        Join::Any => &JOINS,
+        Join::States => &STATES,
+    };
     LABELS.iter().find_map(|(name, subject, fits)| {
         let rest = behind(words, name)?;
         let value = joins.iter().find_map(|join| behind(rest, join));
-        let value = value.or((!is_statement).then_some(rest))?;
+        let value = value.or((join == Join::Any).then_some(rest))?;
         let value = match value {
             [on, rest @ ..] if is(on, "on") && values::is_date(rest) => rest,
             value => value,

@@ -6,6 +6,7 @@
 
 mod matters;
 mod values;
+mod words;
 
 use serde_json::{Value, json};
 
@@ -47,8 +48,10 @@ fn read(task: &Task) -> Value {
                 "value": matter.value,
                 "quote": matter.quote,
             })),
-            Some(thread) if thread.current_value == matter.value => {
-                updates.push(update(thread, "confirm", &matter));
+            Some(thread) if values::are_same(&thread.current_value, &matter.value) => {
+                // In the thread's own words, since only those are confirmed.
+                let value = thread.current_value.clone();
+                updates.push(update(thread, "confirm", &Matter { value, ..matter }));
             }
             Some(thread) => {
                 if thread.status == "agreed" {

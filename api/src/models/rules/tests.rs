@@ -278,3 +278,50 @@ fn values_are_words_of_the_message() {
     }
     assert!(found > 50, "{found}");
 }
+
+#[test]
+fn a_label_is_no_way_around_a_hedge() {
+    for text in [
+        "Deadline: not agreed yet",
+        "Price: $8 if you take 500",
+        "Price: $8 or $9",
+        "Budget: can't say",
+    ] {
+        assert!(claims(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_delivery_has_goods_a_price_and_a_day() {
+    let wanted = [
+        ("Quantity", "500 units"),
+        ("Price", "$12 each"),
+        ("Delivery date", "by March 3"),
+    ];
+    let wanted = wanted.map(|(subject, value)| (subject.to_owned(), value.to_owned()));
+    assert_eq!(
+        claims("We can deliver 500 units at $12 each by March 3."),
+        wanted
+    );
+}
+
+#[test]
+fn another_spelling_of_what_is_agreed_is_that() {
+    for (subject, agreed, text) in [
+        ("Delivery date", "March 3", "We can deliver by March 3"),
+        ("Deadline", "Friday", "Deadline: friday"),
+        ("Price", "$8 per unit", "Price: $8 each"),
+    ] {
+        let known = vec![thread(subject, agreed, "agreed", "alice")];
+        let answer = read(&task(text, known));
+        assert_eq!(answer["discrepancies"], json!([]), "{text}");
+        let update = &answer["updates"][0];
+        assert_eq!(
+            (&update["kind"], &update["value"]),
+            (&json!("confirm"), &json!(agreed))
+        );
+    }
+    let known = vec![thread("Price", "$8 per unit", "agreed", "alice")];
+    let other = read(&task("Price: $8 per pallet", known));
+    assert_eq!(other["updates"][0]["kind"], "contradict");
+}

@@ -3,7 +3,6 @@
 //! Invariant: a value is recognised whole or not at all. One word that is not understood may turn
 //! its meaning around, so it makes nothing of all of them.
 
-/// A time to do something in or by, or a day.
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -272,4 +271,31 @@ pub(super) fn is_terms(words: &[&str]) -> bool {
         [a, rest @ ..] if is_one_of(a, &["within", "in"]) => is_duration(rest),
         _ => false,
     }
+}
+
+/// Whether two values say the same: in any case, by a day or on it, each or per unit.
+pub(super) fn are_same(one: &str, other: &str) -> bool {
+    essence(one) == essence(other)
+}
+
+fn essence(value: &str) -> Vec<String> {
+    let lower = value.to_lowercase();
+    let words = lower
+        .split_whitespace()
+        .map(|word| word.trim_end_matches(','));
+    let words: Vec<&str> = words.collect();
+    let words = match &words[..] {
+        [first, rest @ ..] if is_one_of(first, &["by", "on", "at"]) => rest,
+        words => words,
+    };
+    let words = match words {
+        [rest @ .., per, one]
+            if is_one_of(per, &["per", "a", "an"]) && is_one_of(one, &["unit", "piece"]) =>
+        {
+            rest
+        }
+        [rest @ .., each] if is_one_of(each, &["each", "apiece"]) => rest,
+        words => words,
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -296,9 +296,13 @@ fn a_bomb_is_refused_soon() {
     let bombs = [bomb, gzip(&zeros)];
     let made = started.elapsed();
     for bomb in bombs {
-        let started = Instant::now();
-        assert_eq!(inspect(&bomb), Err(Refused::TooLarge));
-        let took = started.elapsed();
+        // The best of some: others may need the machine meanwhile.
+        let took = (0..5).map(|_| {
+            let started = Instant::now();
+            assert_eq!(inspect(&bomb), Err(Refused::TooLarge));
+            started.elapsed()
+        });
+        let took = took.min().unwrap_or_default();
         // Not by the clock alone: a slow machine made the bomb slowly too.
         assert!(
             took < made.max(Duration::from_secs(1)),

@@ -17,7 +17,6 @@ use std::time::Instant;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use minutebook_domain::Command;
-use minutebook_domain::actor::Actor;
 use minutebook_domain::ids::StreamId;
 use minutebook_domain::keys::Scope;
 use minutebook_domain::skills::{self, Published, Withdrawn};
