@@ -1904,7 +1904,8 @@ def _add_ledger(commands):
     change.add_argument("kind", choices=KINDS)
     change.add_argument("agent_id", help="who does it")
     change.add_argument("value", nargs="?",
-                        help="the new value, or the one confirmed; else the current one")
+                        help="the new value, or the one confirmed; contradict and retract repeat "
+                             "the current one without it")
     change.add_argument("--force", action="store_true",
                         help="confirm a value that the thread does not have now")
     _add_evidence(change)

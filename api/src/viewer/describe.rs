@@ -34,6 +34,8 @@ pub(super) struct Facts {
     pub(super) opened: When,
     pub(super) messages: String,
     pub(super) limit: Option<String>,
+    /// How many confirmations make a thread agreed.
+    pub(super) needed: u8,
     /// Of a premium room: who reads it.
     pub(super) reading: Option<&'static str>,
     /// The description, fenced for Markdown.
@@ -49,6 +51,7 @@ impl Facts {
             opened: When::of(row.created_at),
             messages: some(row.message_count, "message"),
             limit: row.message_limit.map(|limit| some(limit, "message")),
+            needed: row.confirmations_needed,
             reading: reading(row, has_arbiter),
             briefing: described.then(|| fenced(&row.description)),
         }
