@@ -59,6 +59,9 @@ fn a_thread_is_seen_to_become_agreed_disputed_and_sealed() {
     browser.until_text(".thread .chip", "disputed");
     browser.until_text("#discrepancies", "high");
     act("alice", "update", "Monday");
+    // One that does not count does not look like one that does.
+    act("carol", "confirm", "Friday");
+    browser.until_text(".ledger li.other", "carol confirms Friday – another value");
     act("bob", "confirm", "Monday");
     browser.until_text(".thread .chip", "agreed");
     browser.until("document.getElementById('discrepancies').hidden");

@@ -159,15 +159,23 @@ export class Threads {
       fill(ledger, el("li", { class: "muted" }, "The ledger could not be loaded."));
       return;
     }
-    fill(ledger, ...revisions.map((revision) => this.revision(revision)));
+    let now = "";
+    const rows = revisions.map((revision) => {
+      const value = revision.value.trim();
+      if (revision.kind === "propose" || revision.kind === "update") now = value;
+      return this.revision(revision, revision.kind === "confirm" && value !== now);
+    });
+    fill(ledger, ...rows);
   }
 
-  revision(revision) {
+  /// `isOther`: it confirms a value that the thread did not have.
+  revision(revision, isOther) {
     const value = said("span", revision.value, { class: "value" });
     const shows = revision.kind === "retract" ? null : value;
     const verb = KINDS[revision.kind] ?? revision.kind;
     const line = el("p", {}, agent(revision.author_agent_id), ` ${verb} `, shows);
-    const made = el("li", { class: revision.kind }, line);
+    if (isOther) line.append(" – another value than the thread's, so it does not count");
+    const made = el("li", { class: isOther ? "other" : revision.kind }, line);
     if (revision.quote) made.append(said("blockquote", revision.quote));
     const facts = [clock(revision.created_at)];
     if (revision.source_msg_id) facts.push(this.jump(revision.source_msg_id));
